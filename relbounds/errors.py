@@ -1,0 +1,65 @@
+"""The errors and warnings a user can meet; each message says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RelboundsError(ValueError):
+    """Any problem that relbounds reports; catch this one to catch them all."""
+
+
+class DataError(RelboundsError):
+    """The data cannot be used as they are."""
+
+
+class OptionError(RelboundsError):
+    """An argument has a value that makes no sense."""
+
+
+class InfeasibleError(RelboundsError):
+    """No equivalent model satisfies the constraints asked for."""
+
+
+class SolverError(RelboundsError):
+    """A linear program could not be solved to the promised accuracy."""
+
+
+class MissingExtraError(RelboundsError, ImportError):
+    """An optional package is needed for this and is not installed."""
+
+
+class FormulaError(RelboundsError):
+    """The formula cannot be read; the message shows it with a caret under the spot.
+
+    Examples
+    --------
+    >>> print(FormulaError("'bmj' is not a column of the data.", "grade ~ bmj", 8))
+    'bmj' is not a column of the data.
+        grade ~ bmj
+                ^
+    """
+
+    def __init__(self, message: str, formula: str | None = None, position: int | None = None) -> None:
+        if formula is not None:
+            message = f"{message}\n    {formula}"
+            if position is not None:
+                message += "\n    " + " " * position + "^"
+        super().__init__(message)
+
+
+class RelboundsWarning(UserWarning):
+    """Something the user should know; the result is still right."""
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the closest candidate, or an empty string.
+
+    Examples
+    --------
+    >>> nearest("bmj", ["age", "bmi"])
+    " Did you mean 'bmi'?"
+    """
+    close = difflib.get_close_matches(str(name), [str(c) for c in candidates], n=1, cutoff=0.5)
+    return f" Did you mean '{close[0]}'?" if close else ""

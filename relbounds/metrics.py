@@ -37,7 +37,7 @@ def _codes(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     for name, side in (("truth", true), ("prediction", pred)):
         if isinstance(side.dtype, pd.CategoricalDtype):
             side = pd.Series(np.asarray(side))
-        place = levels.get_indexer(side)
+        place = levels.get_indexer(pd.Index(side))
         if (place < 0).any():
             stray = side[place < 0].iloc[0]
             raise DataError(
@@ -53,7 +53,7 @@ def _finite(side: pd.Series, name: str) -> NDArray[Any]:
         values = side.to_numpy(dtype=float)
     except (TypeError, ValueError):
         raise DataError(
-            f"The {name} holds values that are not numbers; pass an ordered pandas Categorical or level codes."
+            f"The {name} holds values that are not numbers; pass an ordered Categorical or level codes."
         ) from None
     if not np.isfinite(values).all():
         raise DataError(f"The {name} holds missing or infinite values; drop those rows before scoring.")

@@ -133,8 +133,8 @@ def fit_folds(
 ) -> list[list[Solution]]:
     """Return, for each row of `prices`, the path in C of the model with these row prices.
 
-    One fold of a cross-validation is one row of `prices`: the prices of the model, and 0 for rows left out. All
-    folds and all C are worked on together, only as exactly as choosing among them needs.
+    One fold of a cross-validation is one row of `prices`: the prices of the model, and 0 for rows left out.
+    All folds and all C are worked on together, only as exactly as choosing among them needs.
 
     Parameters
     ----------

@@ -28,18 +28,18 @@ def run(
     progress: Callable[[int], object] | None = None,
     client: Any = None,
 ) -> list[Any]:
-    """Return ``[function(shared, task) for task in tasks]``, in order.
+    """Return ``[function(task, shared) for task in tasks]``, in order.
 
     Examples
     --------
-    >>> run(lambda shared, task: shared + task, [1, 2], shared=10)
+    >>> run(lambda task, shared: shared + task, [1, 2], shared=10)
     [11, 12]
     """
     if n_jobs == 1:
         found = []
         for task in tasks:
-            found.append(function(shared, task))
+            found.append(function(task, shared))
             if progress is not None:
                 progress(1)
         return found
-    return list(Parallel(n_jobs=n_jobs)(delayed(function)(shared, task) for task in tasks))
+    return list(Parallel(n_jobs=n_jobs)(delayed(function)(task, shared) for task in tasks))

@@ -1,0 +1,194 @@
+"""CVXOPT's interior point method for box-constrained quadratic programs whose Hessian is low-rank by structure.
+
+The problems of this package are ``min 1/2 x'Px + q'x`` with ``0 <= x <= upper`` and ``Ax = a``. Each iteration needs
+solves with ``P + diag(D)``. P is never formed: it maps a vector of row multipliers to the samples (at most n of them), through
+the kernel, and back, so the solves cost O(n^3) however many thresholds, that is rows per sample, there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from relbounds.errors import SolverError
+from relbounds.kernel.kernels import root
+from relbounds.kernel.problem import MarginRows
+
+Apply = Callable[[np.ndarray], np.ndarray]
+Factor = Callable[[np.ndarray], Apply]
+
+
+@dataclass(frozen=True)
+class QPSolution:
+    """x, the multipliers of the equalities, and how many iterations it took."""
+
+    x: np.ndarray
+    y: np.ndarray
+    iterations: int
+
+
+def box_qp(P: Apply, factor: Factor, q: np.ndarray, upper: np.ndarray, A: np.ndarray, a: np.ndarray, tol: float) -> QPSolution:
+    """Solve ``min 1/2 x'Px + q'x, 0 <= x <= upper, Ax = a``; ``factor(D)`` returns the solver of ``P + diag(D)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.ones((1, 2))
+    >>> s = box_qp(lambda x: x, lambda D: lambda v: v / (1 + D), -np.array([3.0, 1.0]), np.array([1.5, 9.0]), one, np.array([2.0]), 1e-9)
+    >>> s.x.round(6)
+    array([1.5, 0.5])
+    """
+    from cvxopt import matrix, solvers
+
+    n = len(q)
+    capped = np.flatnonzero(np.isfinite(upper))
+
+    def apply_P(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
+        out = np.asarray(y)[:, 0]
+        value = P(np.asarray(x)[:, 0])
+        out *= beta
+        out += alpha * value
+
+    def apply_G(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0, trans: str = "N") -> None:
+        source, out = np.asarray(x)[:, 0], np.asarray(y)[:, 0]
+        if trans == "N":
+            value = np.concatenate([-source, source[capped]])
+        else:
+            value = -source[:n]
+            value[capped] += source[n:]
+        out *= beta
+        out += alpha * value
+
+    def kkt(W: Any) -> Callable[[Any, Any, Any], None]:
+        d = np.array(W["d"])[:, 0]
+        inverse2 = d**-2.0
+        D = inverse2[:n].copy()
+        D[capped] += inverse2[n:]
+        solve = factor(D)
+        columns = np.column_stack([solve(row) for row in A])
+        schur = _lifted_factor(A @ columns)
+
+        def step(x: Any, y: Any, z: Any) -> None:
+            bx, by, bz = np.asarray(x)[:, 0], np.asarray(y)[:, 0], np.asarray(z)[:, 0]
+            scaled = inverse2 * bz
+            rhs = bx - scaled[:n]
+            rhs[capped] += scaled[n:]
+            first = solve(rhs)
+            uy = cho_solve(schur, A @ first - by)
+            ux = first - columns @ uy
+            uz = np.concatenate([-ux, ux[capped]]) - bz
+            bx[:] = ux
+            by[:] = uy
+            bz[:] = uz / d
+
+        return step
+
+    options = {"show_progress": False, "abstol": tol, "reltol": tol, "feastol": tol, "maxiters": 200, "refinement": 2}
+    h = np.concatenate([np.zeros(n), upper[capped]])
+    try:
+        result = solvers.coneqp(
+            apply_P,
+            matrix(q),
+            apply_G,
+            matrix(h),
+            {"l": len(h), "q": [], "s": []},
+            matrix(A),
+            matrix(a),
+            kktsolver=kkt,
+            options=options,
+        )
+    except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
+        raise SolverError(
+            f"The quadratic program could not be solved ({error}). The kernel matrix may be too badly scaled: standardise the "
+            "features, or use a smaller C."
+        ) from error
+    accuracy = max(
+        result["primal infeasibility"] if result["primal infeasibility"] is not None else np.inf,
+        result["dual infeasibility"] if result["dual infeasibility"] is not None else np.inf,
+        min(abs(result["gap"]), result["relative gap"] if result["relative gap"] is not None else np.inf),
+    )
+    # Rounding may stop the iteration a little short of a very tight tolerance; what counts is what was reached.
+    if result["status"] != "optimal" and not accuracy <= max(1e-6, 100 * tol):
+        raise SolverError(
+            f"The quadratic program stopped after {result['iterations']} iterations at accuracy {accuracy:.2g}. "
+            "Standardise the features, or use a smaller C."
+        )
+    x = np.clip(np.array(result["x"])[:, 0], 0.0, upper)
+    return QPSolution(x, np.array(result["y"])[:, 0], int(result["iterations"]))
+
+
+def _lifted_factor(S: np.ndarray) -> Any:
+    """Cholesky factor of a positive definite matrix that rounding may have made indefinite (refinement repairs the rest)."""
+    S = (S + S.T) / 2.0
+    size = np.sqrt(np.diag(S))
+    scaled = S / np.outer(size, size)
+    for lift in (0.0, 1e-14, 1e-12, 1e-10):
+        try:
+            factor = cho_factor((scaled + lift * np.eye(len(S))) * np.outer(size, size))
+        except np.linalg.LinAlgError:
+            continue
+        return factor
+    return cho_factor((scaled + 1e-8 * np.eye(len(S))) * np.outer(size, size))
+
+
+def balance_matrix(rows: MarginRows) -> np.ndarray:
+    """Return the equality constraints over (alpha, mu): the signed sums of each threshold balance, up to mu."""
+    m = rows.n_thresholds
+    extra = m - 1 if rows.ordered else 0
+    A = np.zeros((m, len(rows) + extra))
+    A[rows.threshold, np.arange(len(rows))] = rows.sign
+    for j in range(extra):  # mu of b_j <= b_{j+1}: rows j and j+1
+        A[j, len(rows) + j] = 1.0
+        A[j + 1, len(rows) + j] = -1.0
+    return A
+
+
+def solve_qp(K: np.ndarray, rows: MarginRows, tol: float = 1e-10) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the multipliers of the rows, a guess of the thresholds, and the iterations used.
+
+    Slacks are free, or fixed when the rows come from ``rows.fixed``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> x = np.array([[-1.0], [1.0]])
+    >>> solve_qp(x @ x.T, make_margin_rows(np.array([1, 2]), 2, C=10.0))[0].round(6)
+    array([0.5, 0.5])
+    """
+    R, sample, sign, n, size = root(K), rows.sample, rows.sign, rows.n, len(rows)
+    finite = rows.upper[np.isfinite(rows.upper)]
+    # In units of C the solution lies in the unit box, where the solver's absolute tolerances mean something.
+    unit = float(finite.max()) if len(finite) else 1.0
+    extra = rows.n_thresholds - 1 if rows.ordered else 0
+
+    def collect(v: np.ndarray) -> np.ndarray:
+        return np.bincount(sample, sign * v, minlength=n)
+
+    def P(x: np.ndarray) -> np.ndarray:
+        out = np.zeros_like(x)
+        out[:size] = unit * sign * (R @ (R.T @ collect(x[:size])))[sample]
+        return out
+
+    def factor(D: np.ndarray) -> Apply:
+        inverse = 1.0 / D[:size]
+        E = np.bincount(sample, inverse, minlength=n)
+        inner = cho_factor(np.eye(R.shape[1]) + unit * R.T @ (E[:, None] * R))
+
+        def solve(v: np.ndarray) -> np.ndarray:
+            first = inverse * v[:size]
+            middle = unit * R @ cho_solve(inner, R.T @ collect(first))
+            out = v / D
+            out[:size] = first - inverse * sign * middle[sample]
+            return out
+
+        return solve
+
+    q = np.concatenate([-rows.h, np.zeros(extra)])
+    upper = np.concatenate([rows.upper / unit, np.full(extra, np.inf)])
+    solution = box_qp(P, factor, q, upper, balance_matrix(rows), np.zeros(rows.n_thresholds), tol)
+    return unit * solution.x[:size], -solution.y, solution.iterations

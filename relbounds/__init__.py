@@ -1,3 +1,44 @@
-"""Which variables matter in every equally good model, in some, or in none."""
+"""Which variables matter in every equally good model, in some, or in none.
+
+Examples
+--------
+>>> import relbounds as rb
+>>> simulated = rb.simulate.paper_set(3, seed=1)
+>>> fit = rb.relbounds("y ~ .", simulated.data, C=1.0, probes=20)
+>>> fit.selected("strong")
+['x1', 'x2', 'x3']
+"""
+
+from relbounds import datasets, metrics, simulate
+from relbounds.api import fit_design, relbounds
+from relbounds.errors import (
+    DataError,
+    FormulaError,
+    InfeasibleError,
+    MissingExtraError,
+    OptionError,
+    RelboundsError,
+    RelboundsWarning,
+    SolverError,
+)
+from relbounds.results import RelboundsResults, load
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "DataError",
+    "FormulaError",
+    "InfeasibleError",
+    "MissingExtraError",
+    "OptionError",
+    "RelboundsError",
+    "RelboundsResults",
+    "RelboundsWarning",
+    "SolverError",
+    "datasets",
+    "fit_design",
+    "load",
+    "metrics",
+    "relbounds",
+    "simulate",
+]

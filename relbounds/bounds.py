@@ -1,0 +1,101 @@
+"""From the baseline to the set of equivalent models, and from signed ranges to relevance intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from relbounds.baseline import Solution
+from relbounds.lp.engines import ranges
+from relbounds.lp.problem import Model, Polytope, Ranges
+from relbounds.options import Options
+from relbounds.parallel import chunks, run
+from relbounds.progress import stage
+from relbounds.spec import FloatArray
+
+SMALLEST_DELTA = 0.001
+# Values this small, relative to the norm of the baseline, are zero: bounds are certified to this accuracy.
+ZERO = 1e-6
+# Variables per task: fixed, so that the pieces of work do not depend on the number of workers.
+CHUNK = 64
+
+
+def resolve_delta(delta: float | str, losses: FloatArray, rho: float) -> float:
+    """Return the tolerance as a number: one or two standard errors of the total loss, relative to it.
+
+    Parameters
+    ----------
+    delta : {"1se", "2se"} or float
+    losses : array
+        The weighted loss of each sample at the baseline.
+    rho : float
+        Their sum.
+
+    Examples
+    --------
+    >>> losses = np.array([0.0, 1.0, 0.0, 1.0])
+    >>> round(resolve_delta("1se", losses, 2.0), 3), resolve_delta(0.01, losses, 2.0)
+    (0.577, 0.01)
+    """
+    if not isinstance(delta, str):
+        return float(delta)
+    if rho <= 0 or len(losses) < 2:
+        return SMALLEST_DELTA
+    one = float(np.sqrt(len(losses)) * np.std(losses, ddof=1) / rho)
+    return max(SMALLEST_DELTA, one) * (2.0 if delta == "2se" else 1.0)
+
+
+def equivalent_models(model: Model, solution: Solution, delta: float, tolerance: str) -> Polytope:
+    """Return the set of models that are as good as the baseline up to delta."""
+    if tolerance == "joint":
+        return Polytope(
+            model, norm=None, loss=None, joint=(solution.C, (1 + delta) * solution.objective), start=solution.v
+        )
+    return Polytope(
+        model,
+        norm=(1 + delta) * solution.penalty,
+        loss=(1 + delta) * solution.loss,
+        joint=None,
+        start=solution.v,
+    )
+
+
+def signed_ranges(polytope: Polytope, variables: Sequence[int], options: Options) -> Ranges:
+    """Return the least and the greatest value of each variable over the set: two linear programs each."""
+    tasks = [[variables[i] for i in piece] for piece in chunks(len(variables), CHUNK)]
+    with stage("bounds", len(variables), options.progress) as done:
+        pieces = run(
+            _ranges,
+            tasks,
+            shared=(polytope, options.solver),
+            n_jobs=options.n_jobs,
+            client=options.client,
+            progress=lambda tasks_done: done(CHUNK * tasks_done),
+        )
+    return join_ranges(pieces)
+
+
+def _ranges(variables: Sequence[int], shared: tuple[Polytope, str]) -> Ranges:
+    polytope, solver = shared
+    return ranges(polytope, variables, solver)
+
+
+def join_ranges(pieces: Sequence[Ranges]) -> Ranges:
+    """Put the ranges of several pieces of work behind one another."""
+    arrays = (
+        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("lower", "upper", "gap", "feasible")
+    )
+    return Ranges(*arrays, solver=tuple(name for piece in pieces for name in piece.solver))
+
+
+def relevance(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn signed ranges into least and greatest absolute values.
+
+    Examples
+    --------
+    >>> relevance(np.array([-0.5, 0.2, -0.9]), np.array([0.4, 0.6, -0.3]))
+    (array([0. , 0.2, 0.3]), array([0.5, 0.6, 0.9]))
+    """
+    least = np.where((lower <= 0) & (upper >= 0), 0.0, np.minimum(np.abs(lower), np.abs(upper)))
+    return least, np.maximum(np.abs(lower), np.abs(upper))

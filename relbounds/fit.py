@@ -1,0 +1,157 @@
+"""The steps of a fit: tune, baseline, equivalent models, bounds, probes, table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from relbounds.baseline import Solution, fit_baseline, smallest_C
+from relbounds.bounds import ZERO, equivalent_models, relevance, resolve_delta, signed_ranges
+from relbounds.design import Design
+from relbounds.errors import OptionError, RelboundsWarning
+from relbounds.lp.problem import Polytope, Ranges
+from relbounds.options import Options
+from relbounds.probes import Interval, Population, classify, draw_population, prediction_interval, tail_probability
+from relbounds.spec import FloatArray, Spec, build
+from relbounds.tune import Tuning, tune
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Everything a fit found, in arrays; :class:`relbounds.results.RelboundsResults` shows it to the user."""
+
+    design: Design
+    options: Options
+    tuning: Tuning
+    spec: Spec
+    solution: Solution
+    norm: float
+    delta: float
+    polytope: Polytope
+    ranges: Ranges
+    populations: Mapping[str, Population]
+    intervals: Mapping[str, tuple[Interval, Interval]]
+    table: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def fit_plain(design: Design, options: Options) -> Fitted:
+    """Fit the plain model of a design and everything that follows from it."""
+    tuning = tune(design, options)
+    spec = build(design, tuning.setting)
+    solution = fit_baseline(spec.model, tuning.C)
+    norm = float(np.abs(spec.weights_of(solution.v)).sum())
+    if norm <= ZERO:
+        raise OptionError(
+            f"No feature is used at C={tuning.C:.4g}: the penalty outweighs the loss. "
+            f"The smallest useful C here is {smallest_C(spec.model):.4g}; give a larger C, or C=None to tune it."
+        )
+    losses = spec.sample_losses(solution.v)
+    delta = resolve_delta(options.delta, losses, float(losses.sum()))
+    polytope = equivalent_models(spec.model, solution, delta, options.tolerance)
+    variables = [j for target in spec.targets for j in target.variables]
+    ranges = signed_ranges(polytope, variables, options)
+    population = draw_population(spec, design.X, polytope, norm, options)
+    populations = {"regular": population}
+    intervals = {part: intervals_of(one, options) for part, one in populations.items()}
+    notes = list(tuning.notes)
+    notes += probe_notes(populations, options)
+    table = make_table(spec, solution.v, ranges, norm, intervals)
+    notes += certificate_notes(spec, ranges, norm)
+    return Fitted(
+        design, options, tuning, spec, solution, norm, delta, polytope, ranges, populations, intervals, table, tuple(notes)
+    )
+
+
+def intervals_of(population: Population, options: Options) -> tuple[Interval, Interval]:
+    """Return the prediction intervals of the least and of the greatest relevance of noise."""
+    return (
+        prediction_interval(population.lower, options.level, options.interval),
+        prediction_interval(population.upper, options.level, options.interval),
+    )
+
+
+def make_table(
+    spec: Spec,
+    v: FloatArray,
+    ranges: Ranges,
+    norm: float,
+    intervals: Mapping[str, tuple[Interval, Interval]],
+) -> pd.DataFrame:
+    """Return the table of features: weights, bounds, p-values and classes, in units of the baseline's norm."""
+    records = []
+    position = 0
+    for target in spec.targets:
+        here = slice(position, position + len(target.variables))
+        position = here.stop
+        lower, upper = ranges.lower[here] / norm, ranges.upper[here] / norm
+        least, greatest = relevance(lower, upper)
+        widest = int(np.argmax(greatest))
+        records.append(
+            {
+                "feature": target.name,
+                "part": target.part,
+                "term": target.term,
+                "weight": v[target.variables[widest]] / norm,
+                "lower": least.max(),
+                "upper": greatest.max(),
+                "signed_lower": lower[widest],
+                "signed_upper": upper[widest],
+            }
+        )
+    table = pd.DataFrame.from_records(records).set_index("feature")
+    low, high = table["lower"].to_numpy(), table["upper"].to_numpy()
+    p = np.ones(len(table))
+    classes = np.full(len(table), "irrelevant", dtype=object)
+    for part, (least, greatest) in intervals.items():
+        here = (table["part"] == part).to_numpy()
+        p[here] = tail_probability(high[here], greatest)
+        classes[here] = classify(low[here], high[here], least, greatest)
+    table["p_noise"] = p
+    table["p_adjusted"] = stats.false_discovery_control(p)
+    table["relevance"] = classes
+    table["direction"] = np.where(
+        table["signed_lower"] > ZERO, "+", np.where(table["signed_upper"] < -ZERO, "-", "?")
+    )
+    return table
+
+
+def probe_notes(populations: Mapping[str, Population], options: Options) -> list[str]:
+    """Say what a reader must know of the probes; warn when there are too few."""
+    notes = []
+    for part, population in populations.items():
+        feasible = len(population.upper)
+        if feasible < 2:
+            text = (
+                f"Only {feasible} of {population.draws} permuted {part} features left an equivalent model: "
+                "every informative feature is indispensable, and anything above zero counts as relevant."
+            )
+            warnings.warn(text, RelboundsWarning, stacklevel=2)
+            notes.append(text)
+        elif feasible < options.probes:
+            notes.append(
+                f"The noise threshold of the {part} features rests on {feasible} feasible probes of "
+                f"{population.draws} drawn ({options.probes} were wanted)."
+            )
+    return notes
+
+
+def certificate_notes(spec: Spec, ranges: Ranges, norm: float) -> list[str]:
+    """Warn, by name, of every bound whose certified gap exceeds the promised accuracy."""
+    owners = [target.name for target in spec.targets for _ in target.variables]
+    gaps = ranges.gap / norm
+    wide = list(dict.fromkeys(owners[i] for i in np.flatnonzero(~(gaps <= ZERO))))
+    if not wide:
+        return []
+    names = ", ".join(wide[:10]) + (f" and {len(wide) - 10} more" if len(wide) > 10 else "")
+    text = (
+        f"The bounds of {names} are certified only to {np.nanmax(gaps):.1e} of the norm; "
+        "another solver or a larger delta may settle them."
+    )
+    warnings.warn(text, RelboundsWarning, stacklevel=2)
+    return [text]

@@ -1,0 +1,168 @@
+"""Permuted features show how relevant pure noise can look: prediction intervals, p-values and classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from relbounds.bounds import ZERO, join_ranges, relevance
+from relbounds.lp.engines import push_columns
+from relbounds.lp.problem import Polytope
+from relbounds.options import Options
+from relbounds.parallel import chunks, run
+from relbounds.progress import stage
+from relbounds.spec import FloatArray, Spec
+
+# Draws per task: fixed, so that the pieces of work do not depend on the number of workers.
+CHUNK = 10
+# Draws at most, as a multiple of the wanted number of feasible probes.
+MOST_DRAWS = 10
+
+
+@dataclass(frozen=True)
+class Population:
+    """Relevance of permuted features: the least and the greatest use an equivalent model makes of each."""
+
+    lower: FloatArray
+    upper: FloatArray
+    draws: int
+    infeasible: int
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A prediction interval for the relevance of one more feature that is pure noise."""
+
+    lower: float
+    upper: float
+    level: float
+    kind: str
+    values: FloatArray
+
+    @property
+    def m(self) -> int:
+        """The number of feasible probes behind it."""
+        return len(self.values)
+
+
+def draw_population(spec: Spec, X: FloatArray, polytope: Polytope, norm: float, options: Options) -> Population:
+    """Permute features drawn at random until enough of them give a non-empty set.
+
+    A probe whose set is empty was needed by every equivalent model; it is counted and left out.
+
+    Parameters
+    ----------
+    spec : Spec
+        The model whose features are permuted.
+    X : array
+        The regular features, standardised.
+    polytope : Polytope
+        The equivalent models; its budgets stay those of the unpermuted baseline.
+    norm : float
+        The relevance unit: the norm of the baseline.
+    """
+    most = MOST_DRAWS * options.probes
+    lower: list[float] = []
+    upper: list[float] = []
+    draws = infeasible = 0
+    with stage("probes", options.probes, options.progress) as done:
+        while len(lower) < options.probes and draws < most:
+            wave = min(options.probes, most - draws)
+            tasks = [range(draws + piece.start, draws + piece.stop) for piece in chunks(wave, CHUNK)]
+            pieces = run(
+                _probe,
+                tasks,
+                shared=(spec, X, polytope, options.seed, options.solver),
+                n_jobs=options.n_jobs,
+                client=options.client,
+            )
+            draws += wave
+            found = join_ranges(pieces)
+            infeasible += int(np.sum(~found.feasible))
+            least, greatest = relevance(found.lower[found.feasible], found.upper[found.feasible])
+            done(len(least))
+            lower += (least / norm).tolist()
+            upper += (greatest / norm).tolist()
+    wanted = options.probes
+    return Population(np.array(lower[:wanted]), np.array(upper[:wanted]), draws, infeasible)
+
+
+def _probe(task: range, shared: tuple) -> Ranges:
+    spec, X, polytope, seed, solver = shared
+    columns = []
+    for draw in task:
+        rng = np.random.default_rng([seed, 1, draw])
+        k = int(rng.integers(spec.n_features))
+        columns.append((k, plain_column(spec.rows, X[rng.permutation(len(X)), k])))
+    return push_columns(polytope, columns, solver)
+
+
+def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> Interval:
+    """Return the interval in which one more noise value lies, with one-sided confidence `level`.
+
+    Parameters
+    ----------
+    values : array
+        Relevance of the feasible probes.
+    level : float
+        The confidence of the upper end.
+    kind : {"t", "order"}
+        "t" uses Student's t distribution; "order" the order statistics of the values, free of any assumption on
+        their distribution, and as far as their number reaches.
+
+    Examples
+    --------
+    >>> interval = prediction_interval(np.array([0.01, 0.02, 0.03]), 0.95)
+    >>> round(interval.upper, 4)
+    0.0537
+    """
+    values = np.asarray(values, dtype=float)
+    m = len(values)
+    if m < 2:
+        return Interval(0.0, 0.0, level, kind, values)
+    if kind == "order":
+        ordered = np.sort(values)
+        rank = min(m, int(np.ceil(level * (m + 1))))
+        return Interval(float(ordered[0]), float(ordered[rank - 1]), level, kind, values)
+    half = float(stats.t.ppf(level, m - 1)) * float(np.std(values, ddof=1)) * np.sqrt(1 + 1 / m)
+    mean = float(np.mean(values))
+    return Interval(max(0.0, mean - half), mean + half, level, kind, values)
+
+
+def tail_probability(relevance: FloatArray, interval: Interval) -> FloatArray:
+    """Return the chance that pure noise looks at least as relevant as each value.
+
+    Examples
+    --------
+    >>> interval = prediction_interval(np.array([0.01, 0.02, 0.03]), 0.95)
+    >>> tail_probability(np.array([0.02, 0.2]), interval).round(3)
+    array([0.5  , 0.002])
+    """
+    values, m = interval.values, interval.m
+    if m < 2:
+        return np.where(relevance > ZERO, 0.0, 1.0)
+    if interval.kind == "order":
+        return (1 + np.sum(values[None, :] >= relevance[:, None] - ZERO, axis=1)) / (m + 1)
+    sd = float(np.std(values, ddof=1))
+    if sd < ZERO / 10:
+        return np.where(relevance > values.mean() + ZERO, 0.0, 1.0)
+    return stats.t.sf((relevance - values.mean()) / (sd * np.sqrt(1 + 1 / m)), m - 1)
+
+
+def classify(lower: FloatArray, upper: FloatArray, low: Interval, high: Interval) -> NDArray[np.str_]:
+    """Return "strong", "weak" or "irrelevant" for each feature.
+
+    Relevant: the most an equivalent model uses it exceeds what noise can reach. Strong: so does the least.
+
+    Examples
+    --------
+    >>> nothing = prediction_interval(np.array([0.0, 0.01, 0.02]), 0.9)
+    >>> classify(np.array([0.3, 0.0, 0.0]), np.array([0.4, 0.2, 0.01]), nothing, nothing).tolist()
+    ['strong', 'weak', 'irrelevant']
+    """
+    relevant = upper > high.upper + ZERO
+    strong = relevant & (lower > low.upper + ZERO)
+    return np.where(strong, "strong", np.where(relevant, "weak", "irrelevant"))

@@ -1,0 +1,100 @@
+"""The summary table of a fit, laid out like the regression summaries its readers know."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+import pandas as pd
+from statsmodels.iolib.summary import Summary
+from statsmodels.iolib.table import SimpleTable
+from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
+
+WIDTH = 92
+HEADERS = ("weight", "lower", "upper", "[signed", "range]", "P>noise", "P adj.", "relevance", "dir.")
+
+
+def format_p(p: float) -> str:
+    """Format a p-value as R does.
+
+    Examples
+    --------
+    >>> format_p(0.0234), format_p(0.0000002), format_p(1.0)
+    ('0.023', '<0.001', '1.000')
+    """
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def format_bound(value: float) -> str:
+    """Format a bound with three decimals, and never a minus before zero.
+
+    Examples
+    --------
+    >>> format_bound(-0.0001), format_bound(0.25)
+    ('0.000', '0.250')
+    """
+    text = f"{value:.3f}"
+    return "0.000" if text == "-0.000" else text
+
+
+def feature_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the stubs and cells of the feature block: one row a feature, under its term and its part."""
+    stubs: list[str] = []
+    cells: list[list[str]] = []
+    blank = [""] * len(HEADERS)
+    parts = list(dict.fromkeys(table["part"]))
+    sizes = table.groupby(["part", "term"], sort=False).size()
+    screened = table["screened"] if "screened" in table else pd.Series(False, index=table.index)
+    for part in parts:
+        if len(parts) > 1:
+            stubs.append(f"{part} features")
+            cells.append(blank)
+        seen = None
+        for (name, row), skipped in zip(table[table["part"] == part].iterrows(), screened[table["part"] == part], strict=True):
+            grouped = sizes[(part, row["term"])] > 1
+            if grouped and row["term"] != seen:
+                stubs.append(str(row["term"]))
+                cells.append(blank)
+            seen = row["term"]
+            stubs.append(f"  {name}" if grouped else str(name))
+            most = ("<= " if skipped else "") + format_bound(row["upper"])
+            cells.append(
+                [
+                    format_bound(row["weight"]),
+                    format_bound(row["lower"]),
+                    most,
+                    format_bound(row["signed_lower"]),
+                    format_bound(row["signed_upper"]),
+                    format_p(row["p_noise"]),
+                    format_p(row["p_adjusted"]),
+                    str(row["relevance"]),
+                    str(row["direction"]),
+                ]
+            )
+    return stubs, cells
+
+
+def summary(
+    title: str, left: Sequence[tuple[str, str]], right: Sequence[tuple[str, str]], table: pd.DataFrame, notes: Sequence[str]
+) -> Summary:
+    """Build the three blocks of a summary: header pairs, one row a feature, notes."""
+    depth = max(len(left), len(right))
+    pairs = [
+        [*pair, *other]
+        for pair, other in zip(
+            [*left, *[("", "")] * (depth - len(left))], [*right, *[("", "")] * (depth - len(right))], strict=True
+        )
+    ]
+    head = SimpleTable(
+        [row[1:] for row in pairs], stubs=[row[0] for row in pairs], title=title, txt_fmt={**fmt_2cols, "colwidths": 22}
+    )
+    stubs, cells = feature_rows(table)
+    body = SimpleTable(cells, headers=list(HEADERS), stubs=stubs, txt_fmt=fmt_params)
+    out = Summary()
+    out.tables = [head, body]
+    lines = ["Notes:"]
+    for i, note in enumerate(notes, start=1):
+        lines += textwrap.wrap(f"[{i}] {note}", WIDTH, subsequent_indent="    ")
+    out.add_extra_txt(lines)
+    return out
+

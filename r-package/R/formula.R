@@ -75,14 +75,23 @@ make_formula <- function(left, right, env) {
 
 # Terms of one part, with '.' standing for the columns of the data that no other part names. Variables that '-'
 # takes out are forgotten: missing values in a column that was left out cost no rows, and newdata need not have it.
-part_terms <- function(right, response, data, taken, env) {
+part_terms <- function(formula, right, response, data, taken) {
+  env <- environment(formula)
   columns <- if (is.null(data)) NULL else data[setdiff(names(data), taken)]
   if ("." %in% all.vars(right) && is.null(columns)) {
     relbounds_stop("'.' in the formula stands for all other columns: give 'data', a data frame.")
   }
-  tt <- stats::terms(make_formula(response, right, env), data = columns)
+  tt <- stats::terms(make_formula(NULL, right, env), data = columns)
   labels <- attr(tt, "term.labels")
   if (!length(labels) || !is.null(attr(tt, "offset"))) return(tt)
+  # With the response on the left, terms() would drop it from the right without a word.
+  used <- vapply(as.list(attr(tt, "variables"))[-1], deparse1, "")
+  used <- used[rowSums(attr(tt, "factors") > 0)[seq_along(used)] > 0]
+  twice <- intersect(used, c(deparse1(response), all.vars(response)))
+  if (!is.null(response) && length(twice)) {
+    formula_stop(formula, paste0("The response '", twice[1], "' stands among the features. Leave it out on the right."),
+                 twice[1], 2L)
+  }
   stats::terms(stats::reformulate(labels, response, env = env))
 }
 
@@ -90,23 +99,24 @@ part_terms <- function(right, response, data, taken, env) {
 parse_formula <- function(formula, data = NULL) {
   parts <- split_formula(formula)
   formula <- parts$formula
-  env <- parts$environment
   own <- all.vars(parts$response)
   dots <- c("." %in% all.vars(parts$regular), "." %in% all.vars(parts$privileged))
   if (all(dots)) {
     formula_stop(formula, "'.' stands in both parts. Name the features in one of them.", ".", 2L)
   }
   named <- function(x) setdiff(all.vars(x), ".")
-  regular <- part_terms(parts$regular, parts$response, data, c(own, named(parts$privileged)), env)
+  regular <- part_terms(formula, parts$regular, parts$response, data, c(own, named(parts$privileged)))
   privileged <- NULL
   if (!is.null(parts$privileged)) {
-    privileged <- part_terms(parts$privileged, NULL, data, c(own, named(parts$regular)), env)
+    privileged <- part_terms(formula, parts$privileged, parts$response, data, c(own, named(parts$regular)))
   }
-  check_parts(formula, parts, regular, privileged)
+  check_parts(formula, regular, privileged)
+  if (!is.null(privileged)) privileged <- stats::delete.response(privileged)
+  check_names(formula, data)
   list(formula = formula, response = parts$response, regular = regular, privileged = privileged)
 }
 
-check_parts <- function(formula, parts, regular, privileged) {
+check_parts <- function(formula, regular, privileged) {
   labels <- attr(regular, "term.labels")
   if (!length(labels)) {
     formula_stop(formula, "The formula names no feature. Write at least one to the right of '~'.", "~")
@@ -117,17 +127,21 @@ check_parts <- function(formula, parts, regular, privileged) {
   if (!is.null(attr(regular, "offset")) || !is.null(attr(privileged, "offset"))) {
     formula_stop(formula, "offset() has no meaning here: relevance is about features. Leave it out.", "offset(")
   }
-  response <- deparse1(parts$response)
-  features <- vapply(as.list(attr(stats::delete.response(regular), "variables"))[-1], deparse1, "")
-  behind <- if (is.null(privileged)) character() else
-    vapply(as.list(attr(privileged, "variables"))[-1], deparse1, "")
-  if (response %in% c(features, behind)) {
-    formula_stop(formula, paste0("The response '", response, "' stands among the features. Leave it out on the right."),
-                 response, 2L)
-  }
   both <- intersect(labels, if (is.null(privileged)) character() else attr(privileged, "term.labels"))
   if (length(both)) {
     formula_stop(formula, paste0("'", both[1], "' stands in both parts. A feature is either regular or privileged."),
                  both[1], 2L)
+  }
+}
+
+# Every name must be a column of the data or something that can be seen from where the formula was written.
+check_names <- function(formula, data) {
+  env <- environment(formula)
+  if (is.null(env)) env <- globalenv()
+  for (name in setdiff(all.vars(formula), c(".", names(data)))) {
+    found <- get0(name, envir = env, ifnotfound = NULL)
+    if (is.null(found) || is.function(found)) {
+      formula_stop(formula, paste0("'", name, "' is not a column of the data.", nearest(name, names(data))), name)
+    }
   }
 }

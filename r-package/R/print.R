@@ -1,6 +1,7 @@
 # Printing: like summary(polr), with bounds where polr has standard errors.
 
-format_bound <- function(x, digits = 3) formatC(x, format = "f", digits = digits)
+# Adding 0 turns -0 into 0, which readers would take for a sign.
+format_bound <- function(x, digits = 3) formatC(round(x, digits) + 0, format = "f", digits = digits)
 
 class_counts <- function(table) {
   n <- table(factor(table$relevance, levels = c("strong", "weak", "irrelevant")))
@@ -76,9 +77,9 @@ print.summary.relbounds <- function(x, digits = 3, ...) {
   cat("\n", if (x$family == "regression") "Intercept" else "Thresholds", ":\n", sep = "")
   print(x$thresholds, digits = digits + 1)
   cat("\n")
-  for (line in summary_lines(x)) cat(strwrap(line, 80, exdent = 2), sep = "\n")
+  for (line in summary_lines(x)) writeLines(strwrap(line, 80, exdent = 2))
   if (x$n_dropped) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
-  for (note in x$notes) cat(strwrap(paste("Note:", note), 80, exdent = 2), sep = "\n")
+  for (note in x$notes) writeLines(strwrap(paste("Note:", note), 80, exdent = 2))
   invisible(x)
 }
 

@@ -1,63 +1,76 @@
 # The one door to Python. Nothing here starts Python until a function of the bridge is called.
 
-# Filled by .onLoad with a module that loads on first use.
-bridge <- NULL
+# Holds the Python module once it is loaded.
+bridge <- new.env(parent = emptyenv())
 
 .onLoad <- function(libname, pkgname) {
   declare_python()
-  bridge <<- reticulate::import(
-    "relbounds.interop.bridge",
-    convert = TRUE,
-    delay_load = list(
-      priority = 10, environment = "r-relbounds",
-      on_error = function(e) relbounds_stop(python_missing(conditionMessage(e)), class = "relbounds_python_error")
+  # Tells reticulate which environment to prefer when Python starts. If Python runs already, the choice is made, and
+  # a delayed import would load at once: then the first call must do it, and say what is missing.
+  if (!reticulate::py_available(initialize = FALSE)) {
+    reticulate::import("relbounds", delay_load = list(priority = 10, environment = "r-relbounds"))
+  }
+}
+
+python_module <- function() {
+  if (is.null(bridge$module)) {
+    bridge$module <- tryCatch(
+      reticulate::import("relbounds.interop.bridge", convert = TRUE),
+      error = function(e) relbounds_stop(python_missing(conditionMessage(e)), class = "relbounds_python_error")
     )
-  )
+  }
+  bridge$module
 }
 
 # Newer reticulate asks packages to declare what they need; older ones know nothing of it.
-declare_python <- function(exports = getNamespaceExports("reticulate"), requirement = python_requirement()) {
-  if (!"py_require" %in% exports || is.null(requirement)) return(invisible(FALSE))
-  require_python <- getExportedValue("reticulate", "py_require")
-  require_python(requirement, python_version = ">=3.11")
-  invisible(TRUE)
+declare_python <- function(require_python = python_require(), requirement = python_requirement()) {
+  if (is.null(require_python) || is.null(requirement)) return(invisible(FALSE))
+  # If Python runs already, the requirement may come too late; the first call says so then.
+  tryCatch({
+    require_python(requirement, python_version = ">=3.11")
+    invisible(TRUE)
+  }, error = function(e) invisible(FALSE))
+}
+
+python_require <- function() {
+  if ("py_require" %in% getNamespaceExports("reticulate")) getExportedValue("reticulate", "py_require")
 }
 
 # A name, a path or a wheel, as pip understands it. NULL leaves reticulate's own choice alone.
 python_requirement <- function() getOption("relbounds.python_package", "relbounds")
 
-python_missing <- function(detail = "") {
-  detail <- sub("\n.*", "", sub("^ModuleNotFoundError: ", "", trimws(detail)))
-  paste0(
-    "The Python package 'relbounds' (Python 3.11 or newer) is not there",
-    if (nzchar(detail)) paste0(" (", sub("[.]$", "", detail), ")"), ".\n",
-    "Run install_relbounds() once and restart R, or name a Python that has it before the first fit:",
-    " reticulate::use_virtualenv(\"path\")."
-  )
+# One message for whatever is missing, with the command to run.
+python_missing <- function(detail = "", config = python_found()) {
+  detail <- sub("[.]$", "", sub("\n.*", "", sub("^(ModuleNotFound|Import)?Error: ", "", trimws(detail))))
+  old <- !is.null(config) && utils::compareVersion(as.character(config$version), "3.11") < 0
+  what <- if (is.null(config)) {
+    paste0("Python was not found", if (nzchar(detail)) paste0(": ", detail), ".")
+  } else if (old) {
+    paste0("Python ", config$version, " is in use (", config$python, "); relbounds needs 3.11 or newer.")
+  } else if (grepl("No module named '?relbounds", detail)) {
+    paste0("The Python in use (", config$python, ") does not have the package relbounds.")
+  } else {
+    paste0("The Python package relbounds cannot be loaded by ", config$python, ": ", detail, ".")
+  }
+  paste0(what, "\nRun install_relbounds() once and restart R; or, before the first fit, name a Python that has it: ",
+         "reticulate::use_virtualenv(\"path\").")
+}
+
+# What reticulate runs, or NULL where nothing runs.
+python_found <- function() {
+  tryCatch(if (reticulate::py_available(initialize = FALSE)) reticulate::py_config(), error = function(e) NULL)
 }
 
 # Call one function of the bridge: Python's errors and warnings arrive as R conditions, without a traceback.
 python_call <- function(name, ...) {
+  module <- python_module()
   answer <- tryCatch(
-    bridge$call(name, list(...)),
-    error = function(e) {
-      if (inherits(e, "relbounds_error")) stop(e)
-      text <- conditionMessage(e)
-      if (grepl("No module named|Python shared library|not found|Unable to", text) && !python_ready()) {
-        relbounds_stop(python_missing(text), class = "relbounds_python_error")
-      }
-      relbounds_stop(text, class = "relbounds_python_error")
-    }
+    module$call(name, list(...)),
+    error = function(e) relbounds_stop(trimws(conditionMessage(e)), class = "relbounds_python_error")
   )
   for (w in answer$warnings) relbounds_warn(w)
-  if (!is.null(answer$error)) {
-    relbounds_stop(answer$error$message, class = paste0("relbounds_", answer$error$type))
-  }
+  if (!is.null(answer$error)) relbounds_stop(answer$error$message, class = paste0("relbounds_", answer$error$type))
   answer$value
-}
-
-python_ready <- function() {
-  isTRUE(tryCatch(reticulate::py_module_available("relbounds"), error = function(e) FALSE))
 }
 
 #' Is the Python side there?
@@ -75,16 +88,20 @@ python_ready <- function() {
 #' relbounds_config()
 #' @export
 relbounds_config <- function() {
+  why <- ""
   config <- tryCatch(
     if (reticulate::py_available(initialize = TRUE)) reticulate::py_config(),
-    error = function(e) NULL
+    error = function(e) {
+      why <<- conditionMessage(e)
+      NULL
+    }
   )
   out <- list(
     available = FALSE, python = config$python, python_version = as.character(config$version), relbounds = NULL,
     packages = NULL, reticulate = as.character(utils::packageVersion("reticulate")), problem = NULL
   )
   if (is.null(config)) {
-    out$problem <- paste0("No Python was found. ", python_missing())
+    out$problem <- python_missing(why, NULL)
     return(structure(out, class = "relbounds_config"))
   }
   versions <- tryCatch(python_call("versions"), relbounds_error = conditionMessage)

@@ -1,0 +1,153 @@
+"""The door that the R package knocks at: one function to call, plain things in and out, no tracebacks."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+import relbounds as rb
+from relbounds.api import fit_design
+from relbounds.errors import MissingExtraError, OptionError, RelboundsError, RelboundsWarning, nearest
+from relbounds.interop.plain import as_plain, columns, make_design, restore, scalar
+
+NEEDED = ("numpy", "pandas", "scipy", "patsy", "statsmodels", "cvxopt", "seaborn", "joblib", "tqdm", "threadpoolctl")
+OPTIONAL = ("highspy",)
+
+
+def call(name: str, arguments: list[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    """Run a function of the bridge; its value, its warnings and its error, if any, come back as plain things.
+
+    Examples
+    --------
+    >>> call("versions", [])["value"]["relbounds"] == rb.__version__
+    True
+    >>> call("nothing", [])["error"]["message"]
+    "The Python package ... has no 'nothing'. ..."
+    """
+    answer: dict[str, Any] = {"value": None, "warnings": [], "error": None}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", RelboundsWarning)
+        try:
+            answer["value"] = _run(name, arguments)
+        except Exception as error:  # R shows the message; a traceback would tell its users nothing
+            answer["error"] = {"type": _kind(error), "message": _message(error)}
+    answer["warnings"] = list(dict.fromkeys(str(w.message) for w in caught))
+    return answer
+
+
+def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
+    functions: dict[str, Callable[..., Any]] = {
+        "fit": fit,
+        "versions": versions,
+        "signature": signature,
+        "export": export,
+        "simulate": simulate,
+    }
+    if name not in functions:
+        raise RelboundsError(
+            f"The Python package (version {rb.__version__}) has no '{name}'. Run install_relbounds() for a newer one."
+        )
+    if isinstance(arguments, Mapping):
+        return functions[name](**arguments)
+    return functions[name](*arguments)
+
+
+def _kind(error: Exception) -> str:
+    if isinstance(error, MissingExtraError):
+        return "python_error"
+    if isinstance(error, RelboundsError):
+        return type(error).__name__.removesuffix("Error").lower() + "_error"
+    return "internal_error"
+
+
+def _message(error: Exception) -> str:
+    return str(error) if isinstance(error, RelboundsError) else f"{type(error).__name__}: {error}"
+
+
+def fit(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Fit the design that R described."""
+    return as_plain(fit_design(make_design(design), **options))
+
+
+def versions() -> dict[str, Any]:
+    """Return the version of this package and of those it needs; "" where one is absent.
+
+    Examples
+    --------
+    >>> versions()["packages"]["numpy"] != ""
+    True
+    """
+    found = {}
+    for name in NEEDED + OPTIONAL:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = ""
+    return {"relbounds": rb.__version__, "packages": found, "optional": list(OPTIONAL)}
+
+
+def signature(name: str = "relbounds") -> dict[str, Any]:
+    """Return names and defaults of a function's arguments; "(required)" where there is no default.
+
+    Examples
+    --------
+    >>> signature()["delta"]
+    '1se'
+    """
+    parameters = inspect.signature(getattr(rb, name)).parameters
+    return {
+        key: "(required)" if p.default is inspect.Parameter.empty else scalar(p.default)
+        for key, p in parameters.items()
+    }
+
+
+def export(content: bytes, form: str, options: Mapping[str, Any] | None = None) -> str:
+    """Return the table of a fit as "text", "latex", "html" or "markdown"."""
+    known = restore(content)
+    if form == "text":
+        return str(known.summary())
+    return str(getattr(known, f"to_{form}")(**dict(options or {})))
+
+
+def simulate(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Simulate data with known truth, by the name of a function of :mod:`relbounds.simulate`.
+
+    Examples
+    --------
+    >>> simulate("paper_set", {"number": 3.0, "seed": 1.0})["formula"]
+    'y ~ ...'
+    """
+    function = getattr(rb.simulate, kind)
+    known = inspect.signature(function).parameters
+    for name in arguments:
+        if name not in known:
+            raise OptionError(
+                f"simulate '{kind}' has no argument '{name}'.{nearest(name, known)} It has: {', '.join(known)}."
+            )
+    # R's numbers are doubles; the simulators count rows and features with whole numbers
+    made = function(**{name: _whole(value) for name, value in arguments.items()})
+    response = made.data["y"].dtype
+    return {
+        "data": columns(made.data),
+        "levels": [scalar(v) for v in response.categories] if isinstance(response, pd.CategoricalDtype) else None,
+        "formula": made.formula,
+        "truth": _series(made.truth),
+        "truth_privileged": _series(made.truth_privileged),
+        "groups": _series(made.groups),
+    }
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_whole(v) for v in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _series(values: pd.Series) -> dict[str, list[Any]]:
+    return {"names": [str(name) for name in values.index], "values": [scalar(v) for v in values]}

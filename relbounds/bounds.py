@@ -50,7 +50,11 @@ def equivalent_models(model: Model, solution: Solution, delta: float, tolerance:
     """Return the set of models that are as good as the baseline up to delta."""
     if tolerance == "joint":
         return Polytope(
-            model, norm=None, loss=None, joint=(solution.C, (1 + delta) * solution.objective), start=solution.v
+            model,
+            norm=None,
+            loss=None,
+            joint=(solution.C, (1 + delta) * solution.objective),
+            start=solution.v,
         )
     return Polytope(
         model,
@@ -84,7 +88,8 @@ def _ranges(variables: Sequence[int], shared: tuple[Polytope, str]) -> Ranges:
 def join_ranges(pieces: Sequence[Ranges]) -> Ranges:
     """Put the ranges of several pieces of work behind one another."""
     arrays = (
-        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("lower", "upper", "gap", "feasible")
+        np.concatenate([getattr(piece, name) for piece in pieces])
+        for name in ("lower", "upper", "gap", "feasible")
     )
     return Ranges(*arrays, solver=tuple(name for piece in pieces for name in piece.solver))
 

@@ -68,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
-        prog="relbounds", description="Which variables matter in every equally good model, in some, or in none."
+        prog="relbounds",
+        description="Which variables matter in every equally good model, in some, or in none.",
     )
     parser.add_argument("--version", action="version", version=f"relbounds {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -77,12 +78,16 @@ def make_parser() -> argparse.ArgumentParser:
     fit.add_argument("formula", metavar="FORMULA", help='such as "grade ~ . | priv(biopsy)"')
     fit.add_argument("--family", choices=["auto", "ordinal", "binary", "regression"], default="auto")
     fit.add_argument(
-        "--levels", metavar="A,B,C", help="the levels of the response from lowest to highest, separated by commas"
+        "--levels",
+        metavar="A,B,C",
+        help="the levels of the response from lowest to highest, separated by commas",
     )
     for name, choices in CHOICES.items():
         fit.add_argument(f"--{name}", choices=choices)
     for name in ("C", "gamma", "epsilon"):
-        fit.add_argument(f"--{name}", type=_numbers, metavar="X[,X...]", help="a number, or a grid to choose from")
+        fit.add_argument(
+            f"--{name}", type=_numbers, metavar="X[,X...]", help="a number, or a grid to choose from"
+        )
     fit.add_argument("--delta", type=_number_or_word, metavar="1se|2se|X")
     fit.add_argument("--residual", type=_number_or_word, metavar="auto|inf|X")
     fit.add_argument("--level", type=float, metavar="X")
@@ -106,7 +111,9 @@ def make_parser() -> argparse.ArgumentParser:
     ):
         fit.add_argument(f"--{name}", metavar="FILE", help=f"write {what}")
     fit.set_defaults(run=run_fit)
-    demo = commands.add_parser("demo", help="fit the shipped severity data, print the summary, draw the figure")
+    demo = commands.add_parser(
+        "demo", help="fit the shipped severity data, print the summary, draw the figure"
+    )
     demo.add_argument("--out", default="relbounds-demo", metavar="FOLDER", help="where the figure goes")
     demo.set_defaults(run=run_demo)
     return parser
@@ -152,7 +159,9 @@ def run_demo(given: argparse.Namespace) -> int:
     """Fit the shipped data as a first user would, and show the table and the figure."""
     data = datasets.load_severity()
     formula = "severity ~ . | priv(biopsy, followup)"
-    print(f'import relbounds as rb\ndata = rb.datasets.load_severity()\nfit = rb.relbounds("{formula}", data)\n')
+    print(
+        f'import relbounds as rb\ndata = rb.datasets.load_severity()\nfit = rb.relbounds("{formula}", data)\n'
+    )
     fit = relbounds(formula, data)
     print(fit.summary())
     folder = Path(given.out)
@@ -178,9 +187,7 @@ def as_json(fit: RelboundsResults) -> dict[str, Any]:
         "delta": fit.delta,
         "certificate": fit.certificate,
         "options": {k: _plain(v) for k, v in fit.options.items() if k not in ("client", "progress")},
-        "baseline": {
-            field.name: _plain(getattr(base, field.name)) for field in dataclasses.fields(base)
-        },
+        "baseline": {field.name: _plain(getattr(base, field.name)) for field in dataclasses.fields(base)},
         "intervals": [_plain(row) for row in fit.intervals.reset_index().to_dict("records")],
         "table": [_plain(row) for row in fit.table.reset_index().to_dict("records")],
         "notes": list(fit.notes),

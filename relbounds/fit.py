@@ -16,7 +16,14 @@ from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning
 from relbounds.lp.problem import Polytope, Ranges
 from relbounds.options import Options
-from relbounds.probes import Interval, Population, classify, draw_population, prediction_interval, tail_probability
+from relbounds.probes import (
+    Interval,
+    Population,
+    classify,
+    draw_population,
+    prediction_interval,
+    tail_probability,
+)
 from relbounds.spec import FloatArray, Spec, build
 from relbounds.tune import Tuning, tune
 
@@ -64,7 +71,19 @@ def fit_plain(design: Design, options: Options) -> Fitted:
     table = make_table(spec, solution.v, ranges, norm, intervals)
     notes += certificate_notes(spec, ranges, norm)
     return Fitted(
-        design, options, tuning, spec, solution, norm, delta, polytope, ranges, populations, intervals, table, tuple(notes)
+        design,
+        options,
+        tuning,
+        spec,
+        solution,
+        norm,
+        delta,
+        polytope,
+        ranges,
+        populations,
+        intervals,
+        table,
+        tuple(notes),
     )
 
 

@@ -71,7 +71,9 @@ class Options:
         _check_integer("cv", self.cv, 2)
         _check_integer("seed", self.seed, 0)
         if not isinstance(self.n_jobs, numbers.Integral) or self.n_jobs == 0:
-            raise OptionError(f"n_jobs={self.n_jobs!r} must be a whole number other than 0; -1 uses all cores.")
+            raise OptionError(
+                f"n_jobs={self.n_jobs!r} must be a whole number other than 0; -1 uses all cores."
+            )
         if not _is_number(self.level) or not 0 < self.level < 1:
             raise OptionError(
                 f"level={self.level!r} must lie strictly between 0 and 1; 0.999 is the default."
@@ -110,12 +112,16 @@ def make_options(**given: Any) -> Options:
     for name in ("C", "gamma", "epsilon"):
         value = given.get(name)
         if isinstance(value, np.ndarray | list | tuple):
-            given[name] = tuple(float(v) if _is_number(v) else v for v in np.ravel(np.asarray(value, dtype=object)))
+            given[name] = tuple(
+                float(v) if _is_number(v) else v for v in np.ravel(np.asarray(value, dtype=object))
+            )
     return Options(**given)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and not math.isnan(value)
+    return (
+        isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and not math.isnan(value)
+    )
 
 
 def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
@@ -130,7 +136,9 @@ def _check_grid(name: str, value: Any, positive: bool) -> None:
     values = value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
     wanted = "positive" if positive else "0 or more"
     if len(values) == 0:
-        raise OptionError(f"{name} is an empty sequence; give a number, a sequence of numbers, or None to tune it.")
+        raise OptionError(
+            f"{name} is an empty sequence; give a number, a sequence of numbers, or None to tune it."
+        )
     for v in values:
         if not _is_number(v) or not math.isfinite(v) or v < 0 or (positive and v == 0):
             raise OptionError(

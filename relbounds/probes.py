@@ -10,7 +10,7 @@ from scipy import stats
 
 from relbounds.bounds import ZERO, join_ranges, relevance
 from relbounds.lp.engines import push_columns
-from relbounds.lp.problem import Polytope
+from relbounds.lp.problem import Polytope, Ranges, plain_column
 from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
@@ -48,7 +48,9 @@ class Interval:
         return len(self.values)
 
 
-def draw_population(spec: Spec, X: FloatArray, polytope: Polytope, norm: float, options: Options) -> Population:
+def draw_population(
+    spec: Spec, X: FloatArray, polytope: Polytope, norm: float, options: Options
+) -> Population:
     """Permute features drawn at random until enough of them give a non-empty set.
 
     A probe whose set is empty was needed by every equivalent model; it is counted and left out.

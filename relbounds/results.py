@@ -24,7 +24,12 @@ from relbounds.tune import METRICS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KINDS = {"relevant": ("strong", "weak"), "strong": ("strong",), "weak": ("weak",), "irrelevant": ("irrelevant",)}
+KINDS = {
+    "relevant": ("strong", "weak"),
+    "strong": ("strong",),
+    "weak": ("weak",),
+    "irrelevant": ("irrelevant",),
+}
 MAGIC = b"relbounds fit 1\n"
 
 
@@ -101,7 +106,9 @@ class RelboundsResults:
             pairs = [f"{one}|{two}" for one, two in zip(design.levels[:-1], design.levels[1:], strict=True)]
             thresholds = pd.Series(b, index=pairs, name="threshold")
         return BaselineView(
-            weights=pd.Series(spec.weights_of(v), index=pd.Index(design.names, name="feature"), name="weight"),
+            weights=pd.Series(
+                spec.weights_of(v), index=pd.Index(design.names, name="feature"), name="weight"
+            ),
             thresholds=thresholds,
             mu=fitted.norm,
             rho=float(spec.sample_losses(v).sum()),
@@ -265,7 +272,9 @@ class RelboundsResults:
         family = design.family if design.levels is None else f"{design.family}, {len(design.levels)} levels"
         how = "fixed" if base.cv_score is None else f"{self._fitted.tuning.folds}-fold CV"
         classes = self.table["relevance"].value_counts()
-        tolerance = f"{options.delta}: {self.delta:.3g}" if isinstance(options.delta, str) else f"{self.delta:.3g}"
+        tolerance = (
+            f"{options.delta}: {self.delta:.3g}" if isinstance(options.delta, str) else f"{self.delta:.3g}"
+        )
         privileged = f" + {design.Z.shape[1]} privileged" if design.Z.shape[1] else ""
         left = [
             ("Response:", design.response),
@@ -273,7 +282,10 @@ class RelboundsResults:
             ("No. Observations:", str(len(design.y))),
             ("Dropped (missing):", str(design.n_dropped)),
             ("Features:", f"{design.X.shape[1]}{privileged}"),
-            ("Strong/weak/irrelevant:", "/".join(str(classes.get(k, 0)) for k in ("strong", "weak", "irrelevant"))),
+            (
+                "Strong/weak/irrelevant:",
+                "/".join(str(classes.get(k, 0)) for k in ("strong", "weak", "irrelevant")),
+            ),
         ]
         if design.family == "ordinal":
             left.insert(2, ("Order:", options.order))
@@ -300,7 +312,9 @@ class RelboundsResults:
     def _explained(self) -> list[str]:
         fitted, options = self._fitted, self._fitted.options
         ends = {part: pair[1].upper for part, pair in fitted.intervals.items()}
-        noise = "; ".join(f"{value:.3f} ({part})" if len(ends) > 1 else f"{value:.3f}" for part, value in ends.items())
+        noise = "; ".join(
+            f"{value:.3f} ({part})" if len(ends) > 1 else f"{value:.3f}" for part, value in ends.items()
+        )
         notes = [
             "lower and upper are the least and the most that any equivalent model uses a feature, as shares of the "
             "baseline's norm. Strong: used by every equivalent model; weak: by some; irrelevant: by none.",
@@ -383,4 +397,3 @@ def load(path: str | Path) -> RelboundsResults:
     if not path.is_file():
         raise DataError(f"There is no file '{path}'.")
     return RelboundsResults.from_bytes(path.read_bytes())
-

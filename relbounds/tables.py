@@ -10,7 +10,8 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
 
-WIDTH = 92
+HEAD = {**fmt_2cols, "data_fmts": ["%s"], "stub_fmt": "%s", "data_aligns": "rlr", "colwidths": None}
+BODY = {**fmt_params, "data_fmts": ["%s"], "colsep": "  ", "data_aligns": "rrrrrrrcc", "header_align": "r"}
 HEADERS = ("weight", "lower", "upper", "[signed", "range]", "P>noise", "P adj.", "relevance", "dir.")
 
 
@@ -50,7 +51,9 @@ def feature_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
             stubs.append(f"{part} features")
             cells.append(blank)
         seen = None
-        for (name, row), skipped in zip(table[table["part"] == part].iterrows(), screened[table["part"] == part], strict=True):
+        for (name, row), skipped in zip(
+            table[table["part"] == part].iterrows(), screened[table["part"] == part], strict=True
+        ):
             grouped = sizes[(part, row["term"])] > 1
             if grouped and row["term"] != seen:
                 stubs.append(str(row["term"]))
@@ -75,26 +78,38 @@ def feature_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
 
 
 def summary(
-    title: str, left: Sequence[tuple[str, str]], right: Sequence[tuple[str, str]], table: pd.DataFrame, notes: Sequence[str]
+    title: str,
+    left: Sequence[tuple[str, str]],
+    right: Sequence[tuple[str, str]],
+    table: pd.DataFrame,
+    notes: Sequence[str],
 ) -> Summary:
     """Build the three blocks of a summary: header pairs, one row a feature, notes."""
-    depth = max(len(left), len(right))
-    pairs = [
-        [*pair, *other]
-        for pair, other in zip(
-            [*left, *[("", "")] * (depth - len(left))], [*right, *[("", "")] * (depth - len(right))], strict=True
-        )
-    ]
-    head = SimpleTable(
-        [row[1:] for row in pairs], stubs=[row[0] for row in pairs], title=title, txt_fmt={**fmt_2cols, "colwidths": 22}
-    )
     stubs, cells = feature_rows(table)
-    body = SimpleTable(cells, headers=list(HEADERS), stubs=stubs, txt_fmt=fmt_params)
+    body = SimpleTable(cells, headers=list(HEADERS), stubs=stubs, txt_fmt=BODY)
+    width = max(len(line) for line in body.as_text().splitlines())
+    depth = max(len(left), len(right))
+    left, right = ([*pairs, *[("", "")] * (depth - len(pairs))] for pairs in (left, right))
+    right = [(f"  {name}", value) for name, value in right]
+    # the header block takes the width of the feature block, as readers of regression tables expect
+    widths = [max(len(pair[i]) for pair in pairs) for pairs in (left, right) for i in (0, 1)]
+    spare = max(0, width - sum(widths) - 3)
+    widths[1] += spare // 2
+    widths[3] += spare - spare // 2
+    head, other = (
+        SimpleTable(
+            [[value] for _, value in pairs],
+            stubs=[name for name, _ in pairs],
+            title=title,
+            txt_fmt={**HEAD, "colwidths": widths},
+        )
+        for pairs in (left, right)
+    )
+    head.extend_right(other)
     out = Summary()
     out.tables = [head, body]
     lines = ["Notes:"]
     for i, note in enumerate(notes, start=1):
-        lines += textwrap.wrap(f"[{i}] {note}", WIDTH, subsequent_indent="    ")
+        lines += textwrap.wrap(f"[{i}] {note}", max(width, 72), subsequent_indent="    ")
     out.add_extra_txt(lines)
     return out
-

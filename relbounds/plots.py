@@ -90,6 +90,8 @@ def lines_of(table: pd.DataFrame, order: Sequence[int] | None = None) -> list[Li
             position += 0.6 if lines else 0.0
             lines.append(Line(position, f"{here[0]} features", None, here[0], "part"))
             position += 1.0
+        if last in size and size[last] > 1 and here != last and here[0] == last[0]:
+            position += 0.4  # what follows a term's levels is not one of them
         grouped = size[here] > 1
         if grouped and here != last:
             lines.append(Line(position, shorten(here[1]), None, here[0], "term"))
@@ -122,7 +124,6 @@ def finish(ax: Axes) -> None:
         ax.spines[side].set_linewidth(0.6)
     ax.xaxis.label.set_size(FONT)
     ax.yaxis.label.set_size(FONT)
-    ax.title.set_size(FONT + 1)
 
 
 def legend_above(ax: Axes, handles: Sequence[Any], columns: int = 3) -> None:
@@ -201,15 +202,16 @@ def plot_bounds(
     draw_bars(ax, fit, table, lines, paint, horizontal, direction=direction, best=best)
     if threshold:
         draw_thresholds(ax, fit, lines, horizontal)
-    label_lines(ax, lines, horizontal, wishes_of(fit))
-    share = "relevance (share of the norm)"
-    (ax.set_xlabel if horizontal else ax.set_ylabel)(share)
-    if title:
-        ax.set_title(title, loc="left", pad=30 if legend else 6)
+    (ax.set_xlabel if horizontal else ax.set_ylabel)("relevance (share of the norm)")
     finish(ax)
-    (ax.tick_params)(axis="y" if horizontal else "x", length=0)
+    ax.tick_params(axis="y" if horizontal else "x", length=0)
+    label_lines(ax, table, lines, horizontal, wishes_of(fit))
+    handles = _handles(fit, table, paint, threshold, direction, best) if legend else []
     if legend:
-        legend_above(ax, _handles(fit, table, paint, threshold, direction, best))
+        legend_above(ax, handles)
+    if title:
+        # over the legend, which takes a line of text for each three entries
+        ax.set_title(title, loc="left", fontsize=FONT + 1, pad=4 + 11.5 * -(-len(handles) // 3))
     return ax
 
 
@@ -372,7 +374,11 @@ def draw_thresholds(ax: Axes, fit: RelboundsResults, lines: Sequence[Line], hori
 
 
 def label_lines(
-    ax: Axes, lines: Sequence[Line], horizontal: bool, wishes: Mapping[str, tuple[float, float]] | None = None
+    ax: Axes,
+    table: pd.DataFrame,
+    lines: Sequence[Line],
+    horizontal: bool,
+    wishes: Mapping[str, tuple[float, float]] | None = None,
 ) -> None:
     """Write the names along the axis: heads of terms and parts in bold, small enough not to overlap."""
     axis = ax.yaxis if horizontal else ax.xaxis
@@ -384,8 +390,8 @@ def label_lines(
     for text, line in zip(axis.get_ticklabels(), lines, strict=True):
         text.set_fontsize(size)
         if line.kind != "feature":
-            text.set_fontweight("bold" if line.kind == "part" else "semibold")
-        elif wishes and line.feature is not None and line.label in wishes:
+            text.set_fontweight("bold")
+        elif wishes and line.feature is not None and table.index[line.feature] in wishes:
             text.set_fontstyle("italic")
     axis.set_tick_params(labelsize=size)
     if not horizontal:

@@ -1,0 +1,451 @@
+"""A predictor-corrector interior point for many directions at once.
+
+Every problem has the shape ``max d.v`` subject to budgets ``p_k pen.t + Lin_k.v + l_k c.xi <= B_k`` with
+``t >= |v|``, ``xi >= 0``, ``xi >= h - G v`` and hard rows ``A v >= a``. Slacks ``xi`` and moduli ``t`` are eliminated
+by hand, so that one iteration costs one Gram matrix of ``G`` and a small Cholesky factor per direction. Arrays
+carry a leading axis over directions; a direction may have one column of ``G`` and ``A`` of its own.
+Primal points stay strictly feasible throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+# Products of pairs of columns are kept when they take less than this many bytes.
+KEPT_PAIRS = 64 * 2**20
+BLOCK = 2**20
+
+
+class Grams:
+    """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once.
+
+    For few columns all products of two columns are made once, and one matrix product serves every weight vector;
+    for many columns each weight vector has a rank-k update of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Grams(np.array([[1.0, 2.0]]))(np.array([[3.0]])).tolist()
+    [[[3.0, 6.0], [6.0, 12.0]]]
+    """
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
+        rows, q = matrix.shape
+        self.first, self.second = np.triu_indices(q)
+        self.pairs: np.ndarray | None = None
+        self.few = q <= 96
+        if self.few and rows * self.first.size * 8 <= KEPT_PAIRS:
+            self.pairs = self._pairs(slice(None))
+
+    def _pairs(self, rows: slice) -> np.ndarray:
+        part = self.matrix[rows]
+        return part[:, self.first] * part[:, self.second]
+
+    def __call__(self, D: np.ndarray) -> np.ndarray:
+        """Return the Gram matrices, shape (len(D), q, q)."""
+        B = D.shape[0]
+        rows, q = self.matrix.shape
+        out = np.empty((B, q, q))
+        if self.pairs is not None or (self.few and B >= 8):
+            flat = D @ self.pairs if self.pairs is not None else self._in_blocks(D)
+            out[:, self.first, self.second] = flat
+            out[:, self.second, self.first] = flat
+            return out
+        step = max(1, BLOCK // max(q, 1))
+        for b in range(B):
+            # rows whose weight is negligible against the largest one of the block cannot be seen in the result
+            root = np.sqrt(D[b])
+            seen = np.flatnonzero(root > 1e-9 * root.max(initial=0.0))
+            total = np.zeros((q, q))
+            for first in range(0, seen.size, step):
+                chosen = seen[first : first + step]
+                part = self.matrix[chosen] * root[chosen, None]
+                total += part.T @ part
+            out[b] = total
+        return out
+
+    def _in_blocks(self, D: np.ndarray) -> np.ndarray:
+        rows = self.matrix.shape[0]
+        step = max(64, BLOCK // self.first.size)
+        flat = np.zeros((D.shape[0], self.first.size))
+        for first in range(0, rows, step):
+            part = slice(first, min(first + step, rows))
+            flat += D[:, part] @ self._pairs(part)
+        return flat
+
+
+@dataclass(frozen=True)
+class Core:
+    """The arrays of a problem, penalised variables first."""
+
+    G: np.ndarray
+    h: np.ndarray
+    c: np.ndarray
+    pen: np.ndarray
+    A: np.ndarray
+    a: np.ndarray
+    p: np.ndarray
+    l: np.ndarray
+    Lin: np.ndarray
+    B: np.ndarray
+    gram_G: Grams
+    gram_A: Grams
+
+    @property
+    def q(self) -> int:
+        """Number of variables."""
+        return int(self.G.shape[1])
+
+
+@dataclass
+class Columns:
+    """One column of ``G`` (and ``A``) per direction that differs from the common one."""
+
+    index: np.ndarray
+    G: np.ndarray
+    A: np.ndarray
+
+    def take(self, keep: np.ndarray) -> Columns:
+        """Return the columns of some directions."""
+        return Columns(self.index[keep], self.G[keep], self.A[keep])
+
+
+@dataclass
+class State:
+    """Primal and dual variables of many directions; every array but `v` is positive."""
+
+    v: np.ndarray
+    t: np.ndarray
+    xi: np.ndarray
+    u1: np.ndarray
+    u2: np.ndarray
+    f: np.ndarray
+    g: np.ndarray
+    s: np.ndarray
+    z1: np.ndarray
+    z2: np.ndarray
+    z3: np.ndarray
+    z4: np.ndarray
+    alpha: np.ndarray
+    lam: np.ndarray
+    iterations: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+
+    PRIMAL = ("v", "t", "xi", "u1", "u2", "f", "g", "s")
+    DUAL = ("z1", "z2", "z3", "z4", "alpha", "lam")
+
+    def take(self, keep: np.ndarray) -> State:
+        """Return the state of some directions."""
+        parts = {name: getattr(self, name)[keep] for name in self.PRIMAL + self.DUAL}
+        return State(**parts, iterations=self.iterations[keep])
+
+    def put(self, where: np.ndarray, other: State) -> None:
+        """Write another state's directions into this one."""
+        for name in (*self.PRIMAL, *self.DUAL, "iterations"):
+            getattr(self, name)[where] = getattr(other, name)
+
+    def products(self) -> np.ndarray:
+        """Return the sum of complementarity products: the duality gap once dual residuals are 0."""
+        pairs = (
+            (self.u1, self.z1),
+            (self.u2, self.z2),
+            (self.xi, self.z3),
+            (self.f, self.z4),
+            (self.g, self.alpha),
+            (self.s, self.lam),
+        )
+        return sum((_dot(x, y) for x, y in pairs), start=np.zeros(len(self.v)))
+
+
+def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+    """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
+    matrix = core.A if hard else core.G
+    out = v @ matrix.T
+    if columns is not None:
+        each = np.arange(len(v))
+        own = columns.A if hard else columns.G
+        out += v[each, columns.index][:, None] * (own - matrix.T[columns.index])
+    return out
+
+
+def times_t(core: Core, y: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+    """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
+    out = y @ (core.A if hard else core.G)
+    if columns is not None:
+        out[np.arange(len(y)), columns.index] = _dot(y, columns.A if hard else columns.G)
+    return out
+
+
+def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.einsum("bi,bi->b", x, y)
+
+
+def _gram(core: Core, D: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+    M = (core.gram_A if hard else core.gram_G)(D)
+    if columns is not None:
+        each = np.arange(len(D))
+        own = times_t(core, D * (columns.A if hard else columns.G), columns, hard)
+        M[each, columns.index, :] = own
+        M[each, :, columns.index] = own
+    return M
+
+
+class _Factor:
+    """Cholesky factors of scaled matrices, with the least ridge that makes each of them positive."""
+
+    def __init__(self, M: np.ndarray) -> None:
+        q = M.shape[1]
+        diagonal = np.einsum("bii->bi", M)
+        floor = 1e-30 * np.max(diagonal, axis=1, initial=0.0, keepdims=True) + 1e-300
+        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
+        M *= self.scale[:, :, None]
+        M *= self.scale[:, None, :]
+        self.parts = []
+        for one in M:
+            ridge = 1e-15
+            while True:
+                trial = one.copy()
+                trial.flat[:: q + 1] += ridge
+                # the matrix is symmetric, so its transpose is the column-major array LAPACK wants
+                factor, info = dpotrf(trial.T, lower=0, overwrite_a=1)
+                if info == 0 or ridge > 1.0 or not np.isfinite(ridge):
+                    break
+                ridge *= 100.0
+            self.parts.append(factor)
+
+    def solve(self, rhs: np.ndarray) -> np.ndarray:
+        """Return the solutions for right-hand sides of shape (B, q, k)."""
+        x = rhs * self.scale[:, :, None]
+        for b, factor in enumerate(self.parts):
+            x[b] = dpotrs(factor, x[b], lower=0)[0]
+        x *= self.scale[:, :, None]
+        return x
+
+
+def _over(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+    """Return the largest ``-dx/x``; its inverse is the longest step that keeps ``x + step dx`` positive."""
+    return -np.min(dx / x, axis=1, initial=0.0)
+
+
+@dataclass
+class _Linear:
+    """The reduced Newton system of one iteration: factored once, solved for two right-hand sides."""
+
+    core: Core
+    columns: Columns | None
+    at: State
+
+    def __post_init__(self) -> None:
+        core, at = self.core, self.at
+        s, K = core.pen.size, core.B.size
+        self.D1, self.D2 = at.z1 / at.u1, at.z2 / at.u2
+        self.D3, self.D4 = at.z3 / at.xi, at.z4 / at.f
+        self.Da = at.alpha / at.g
+        self.i12 = 1.0 / (self.D1 + self.D2)
+        self.i34 = np.add(self.D3, self.D4)
+        np.divide(1.0, self.i34, out=self.i34)
+        self.E4 = self.D4 * self.i34
+        self.E3 = self.D3 * self.i34
+        # a product of factors, never a difference: cancellation would ruin the factor
+        M = _gram(core, self.D3 * self.E4, self.columns)
+        if core.a.size:
+            M += _gram(core, self.Da, self.columns, hard=True)
+        each = np.arange(s)
+        M[:, each, each] += 4.0 * self.D1 * self.D2 * self.i12
+        self.factor = _Factor(M)
+        self.N = np.zeros((len(at.v), core.q, K))
+        if K:
+            push = times_t(core, self.E4 * core.c, self.columns)
+            lean = (self.D1 - self.D2) * self.i12 * core.pen
+            S = np.zeros((len(at.v), K, K))
+            T, X = (core.pen**2 * self.i12).sum(axis=1), self.i34 @ core.c**2
+            for k in range(K):
+                self.N[:, :, k] = core.Lin[k] - core.l[k] * push
+                self.N[:, :s, k] += core.p[k] * lean
+                for j in range(K):
+                    S[:, k, j] = core.p[k] * core.p[j] * T + core.l[k] * core.l[j] * X
+                S[:, k, k] += at.s[:, k] / at.lam[:, k]
+            self.MN = self.factor.solve(self.N)
+            self.small = S + np.einsum("bqk,bql->bkl", self.N, self.MN)
+
+    def solve(self, q1, q2, q3, q4, qa, qs, residual) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
+        """Return the Newton step whose complementarity targets are ``q`` times the slacks."""
+        core, at = self.core, self.at
+        s, K = core.pen.size, core.B.size
+        r1 = times_t(core, self.E3 * q4 - self.E4 * q3, self.columns) - residual
+        if core.a.size:
+            r1 += times_t(core, qa, self.columns, hard=True)
+        r1[:, :s] -= 2.0 * (self.D2 * q1 - self.D1 * q2) * self.i12
+        w12 = (q1 + q2) * self.i12
+        dxi = np.add(q3, q4)
+        dxi *= self.i34
+        dv = self.factor.solve(r1[:, :, None])[:, :, 0]
+        if K:
+            r2 = qs + core.p * (w12 @ core.pen)[:, None] + core.l * (dxi @ core.c)[:, None]
+            r2 += np.einsum("bqk,bq->bk", self.N, dv)
+            dl = _solve_small(self.small, r2)
+            dv -= np.einsum("bqk,bk->bq", self.MN, dl)
+            dxi -= (self.i34 * core.c) * (dl @ core.l)[:, None]
+        else:
+            dl = np.zeros((len(dv), 0))
+        dt = w12 + (self.D1 - self.D2) * self.i12 * dv[:, :s] - core.pen * self.i12 * (dl @ core.p)[:, None]
+        df = times(core, dv, self.columns)
+        dxi -= self.E4 * df
+        df += dxi
+        du1, du2 = dt - dv[:, :s], dt + dv[:, :s]
+        dg = times(core, dv, self.columns, hard=True) if core.a.size else np.zeros_like(at.g)
+        ds = -(dt @ core.pen)[:, None] * core.p - dv @ core.Lin.T - (dxi @ core.c)[:, None] * core.l
+        return {
+            "v": dv,
+            "t": dt,
+            "xi": dxi,
+            "u1": du1,
+            "u2": du2,
+            "f": df,
+            "g": dg,
+            "s": ds,
+            "z1": q1 - self.D1 * du1,
+            "z2": q2 - self.D2 * du2,
+            "z3": q3 - self.D3 * dxi,
+            "z4": q4 - self.D4 * df,
+            "alpha": qa - self.Da * dg,
+            "lam": dl,
+        }
+
+
+def _solve_small(M: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Solve symmetric positive 1x1 or 2x2 systems."""
+    if M.shape[1] == 1:
+        return r / M[:, 0]
+    a, b, c = M[:, 0, 0], M[:, 0, 1], M[:, 1, 1]
+    ratio = b / a
+    second = (r[:, 1] - ratio * r[:, 0]) / np.maximum(c - ratio * b, 1e-300)
+    return np.column_stack([(r[:, 0] - b * second) / a, second])
+
+
+PAIRS = (("u1", "z1"), ("u2", "z2"), ("xi", "z3"), ("f", "z4"), ("g", "alpha"), ("s", "lam"))
+
+
+def _longest(at: State, step: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    primal = np.max([_over(getattr(at, x), step[x]) for x, _ in PAIRS], axis=0)
+    dual = np.max([_over(getattr(at, z), step[z]) for _, z in PAIRS], axis=0)
+    return 1.0 / np.maximum(primal, 1e-30), 1.0 / np.maximum(dual, 1e-30)
+
+
+def residual_of(core: Core, at: State, d: np.ndarray, columns: Columns | None) -> np.ndarray:
+    """Return the dual residual: what stationarity in ``v`` still lacks."""
+    r = at.lam @ core.Lin - d
+    if core.h.size:
+        r -= times_t(core, at.z4, columns)
+    if core.a.size:
+        r -= times_t(core, at.alpha, columns, hard=True)
+    r[:, : core.pen.size] += at.z1 - at.z2
+    return r
+
+
+Stop = Callable[[State, np.ndarray, np.ndarray], np.ndarray]
+
+
+def solve(
+    core: Core,
+    d: np.ndarray,
+    start: State,
+    tolerance: np.ndarray,
+    *,
+    columns: Columns | None = None,
+    stop: Stop | None = None,
+    most: int = 80,
+) -> State:
+    """Return near-optimal states for every direction.
+
+    Parameters
+    ----------
+    core : Core
+        The problem.
+    d : ndarray, shape (B, q)
+        Directions.
+    start : State
+        Strictly feasible primal points with positive duals that balance ``t`` and ``xi``.
+    tolerance : ndarray, shape (B,)
+        Gap at which a direction is finished.
+    columns : Columns, optional
+        Columns that differ from direction to direction.
+    stop : callable, optional
+        ``stop(state, gap, residual) -> mask`` of directions that may stop early.
+    most : int, optional
+        Iterations at most.
+    """
+    with np.errstate(all="ignore"):
+        return _iterate(core, d, start, tolerance, columns, stop, most)
+
+
+def _iterate(
+    core: Core,
+    d: np.ndarray,
+    start: State,
+    tolerance: np.ndarray,
+    columns: Columns | None,
+    stop: Stop | None,
+    most: int,
+) -> State:
+    s = core.pen.size
+    count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
+    start.iterations = np.zeros(len(d), dtype=int)
+    out = start.take(np.arange(len(d)))
+    at, live = start, np.arange(len(d))
+    for round_ in range(most + 1):
+        gap = at.products()
+        residual = residual_of(core, at, d, columns)
+        lack = np.max(np.abs(residual[:, :s]) / core.pen, axis=1, initial=0.0) * (at.t @ core.pen)
+        lack += np.sum(np.abs(residual[:, s:]) * (np.abs(at.v[:, s:]) + 1e-3), axis=1)
+        done = (gap <= tolerance) & (lack <= tolerance) | ~np.isfinite(gap + lack)
+        if stop is not None:
+            done |= stop(at, gap, lack)
+        if round_ == most:
+            done[:] = True
+        if done.any():
+            at.iterations[:] = round_
+            # a broken step leaves the last sound state in place
+            sound = done & np.isfinite(gap + lack)
+            out.put(live[sound], at.take(sound))
+            keep = ~done
+            if not keep.any():
+                break
+            at, live, d, tolerance = at.take(keep), live[keep], d[keep], tolerance[keep]
+            gap, residual = gap[keep], residual[keep]
+            columns = None if columns is None else columns.take(keep)
+        if round_ and round_ % 12 == 0:
+            out.put(live, at)
+        _advance(core, at, gap / count, residual, columns, count)
+    return out
+
+
+def _advance(
+    core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Columns | None, count: int
+) -> None:
+    """Take one predictor-corrector step in place."""
+    linear = _Linear(core, columns, at)
+    aim = linear.solve(-at.z1, -at.z2, -at.z3, -at.z4, -at.alpha, -at.s, residual)
+    primal, dual = _longest(at, aim)
+    primal, dual = np.minimum(primal, 1.0), np.minimum(dual, 1.0)
+    ahead = mu * count
+    cross = {x: aim[x] * aim[z] for x, z in PAIRS}
+    ahead = ahead + primal * sum(_dot(aim[x], getattr(at, z)) for x, z in PAIRS)
+    ahead = ahead + dual * sum(_dot(getattr(at, x), aim[z]) for x, z in PAIRS)
+    ahead = ahead + primal * dual * sum(cross[x].sum(axis=1) for x, _ in PAIRS)
+    target = (np.clip(ahead / count / mu, 1e-2, 1.0) ** 3 * mu)[:, None]
+    q1, q2, q3, q4, qa = (
+        (target - cross[x]) / getattr(at, x) - getattr(at, z) for x, z in PAIRS if x != "s"
+    )
+    qs = (target - cross["s"]) / at.lam - at.s
+    step = linear.solve(q1, q2, q3, q4, qa, qs, residual)
+    primal, dual = _longest(at, step)
+    primal, dual = np.minimum(0.995 * primal, 1.0)[:, None], np.minimum(0.995 * dual, 1.0)[:, None]
+    for name in State.PRIMAL:
+        getattr(at, name).__iadd__(primal * step[name])
+    for name in State.DUAL:
+        getattr(at, name).__iadd__(dual * step[name])

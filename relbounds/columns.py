@@ -1,12 +1,8 @@
-"""Terms into columns: factors evaluated once on the training data, remembered, applied to new data."""
+"""Terms into columns: one per number, one per level, products for interactions; the same for new data."""
 
 from __future__ import annotations
 
-import functools
-import importlib
 import itertools
-import pickle
-import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,204 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from patsy import EvalEnvironment, EvalFactor, PatsyError
-from patsy.builtins import C
+from patsy import EvalEnvironment
 
-from relbounds.errors import DataError, FormulaError
-from relbounds.formula import Factor, Term, functions
+from relbounds.errors import DataError, listed
+from relbounds.factors import FactorRecipe, is_box, memorize, plain_name
 from relbounds.frames import plain
-from relbounds.tokens import references, tokenize, unquote
+from relbounds.terms import Term
 
 FloatArray = NDArray[np.float64]
-_Box = type(C([0]))  # what the C() of patsy returns: data, levels, contrast
-
-
-def is_box(value: Any) -> bool:
-    """Tell whether a value was marked as categorical with `C()`.
-
-    Examples
-    --------
-    >>> is_box(C(["a"])), is_box(["a"])
-    (True, False)
-    """
-    return isinstance(value, _Box)
-
-
-@dataclass(frozen=True)
-class Lost:
-    """Stands for an object that could not be stored in, or read from, a file."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class FactorRecipe:
-    """How to compute one factor: compiled code, the state of its transforms, the functions it needs.
-
-    Pickles whenever it can: a function that cannot be stored makes the factor unusable after loading, not the fit.
-    """
-
-    factor: Factor
-    formula: str
-    eval_code: str
-    transforms: Mapping[str, Any]
-    namespace: Mapping[str, Any]
-
-    def value(self, data: Mapping[str, pd.Series], what: str = "data") -> Any:
-        """Evaluate the factor on columns without missing values."""
-        lost = [v.name for v in (*self.transforms.values(), *self.namespace.values()) if isinstance(v, Lost)]
-        if lost:
-            raise DataError(
-                f"{self.factor.code!r} uses {', '.join(map(repr, lost))}, which could not be stored with the fit. "
-                "Define it in a module that can be imported, or refit."
-            )
-        if self.factor.code in data:
-            return data[self.factor.code]
-        names = {v: data[v] for v in self.factor.variables}
-        if not self.factor.functions or self.factor.functions == ("Q",):
-            quoted = _quoted(self.factor)
-            if quoted is not None:
-                return data[quoted]
-        scope = {**self.namespace, **self.transforms, **names}
-        try:
-            with np.errstate(all="ignore"):
-                return eval(compile(self.eval_code, "<formula>", "eval"), {}, scope)
-        except Exception as error:
-            raise self.trouble(error, what) from error
-
-    def trouble(self, error: Exception, what: str = "data") -> FormulaError:
-        """Word an exception raised inside the factor."""
-        cause = error.__cause__ or error
-        detail = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
-        where = "" if what == "data" else f" on the {what}"
-        return FormulaError(
-            f"{self.factor.code!r} cannot be computed{where}: {detail}", self.formula, self.factor.position
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        state["transforms"] = {
-            k: _pack(v if isinstance(v, Lost) else (type(v), vars(v))) for k, v in self.transforms.items()
-        }
-        state["namespace"] = {k: _pack(v) for k, v in self.namespace.items()}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        state["namespace"] = {k: _unpack(k, v) for k, v in state["namespace"].items()}
-        state["transforms"] = {k: _revive(_unpack(k, v)) for k, v in state["transforms"].items()}
-        self.__dict__.update(state)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> FactorRecipe:
-        return self
-
-
-def _pack(value: Any) -> bytes | None:
-    if isinstance(value, types.ModuleType):
-        value = functools.partial(importlib.import_module, value.__name__)
-    try:
-        return pickle.dumps(value)
-    except Exception:  # any object may refuse in its own way
-        return None
-
-
-def _unpack(name: str, packed: bytes | None) -> Any:
-    if packed is None:
-        return Lost(name)
-    try:
-        value = pickle.loads(packed)
-        if isinstance(value, functools.partial) and value.func is importlib.import_module:
-            return value()
-        return value
-    except Exception:  # the module or function may not exist in this process
-        return Lost(name)
-
-
-def _revive(packed: Any) -> Any:
-    # patsy's transforms refuse to be pickled, but their state is plain: class and attributes rebuild them.
-    if isinstance(packed, Lost):
-        return packed
-    kind, attributes = packed
-    revived = kind.__new__(kind)
-    revived.__dict__.update(attributes)
-    return revived
-
-
-def _quoted(factor: Factor) -> str | None:
-    tokens = tokenize(factor.code)
-    if len(tokens) == 4 and tokens[0].text == "Q" and tokens[2].kind == "string":
-        return unquote(tokens[2].text)
-    return None
-
-
-def plain_name(factor: Factor) -> str:
-    """The column a factor is about, as shown to readers: `C(site)` and `Q("site")` are both site.
-
-    Examples
-    --------
-    >>> plain_name(Factor("C(site)", ("site",), ("C",))), plain_name(Factor("log(x)", ("x",), ("log",)))
-    ('site', 'log(x)')
-    """
-    if len(factor.variables) == 1 and set(factor.functions) <= {"C", "Q"}:
-        tokens = tokenize(factor.code)
-        if _quoted(factor) is not None or tokens[0].text == "C" and tokens[-1].text == ")":
-            return factor.variables[0]
-    return factor.code
-
-
-def memorize(factor: Factor, data: Mapping[str, pd.Series], env: EvalEnvironment, formula: str) -> FactorRecipe:
-    """Fit the stateful transforms of a factor to the training rows."""
-    if factor.code in data or _quoted(factor) is not None:
-        return FactorRecipe(factor, formula, factor.code, {}, {})
-    namespace = _namespace(factor, data, env, formula)
-    maker = EvalFactor(factor.code)
-    state: dict[str, Any] = {}
-    names = {v: data[v] for v in factor.variables}
-    recipe = FactorRecipe(factor, formula, factor.code, {}, namespace)
-    try:
-        with np.errstate(all="ignore"):
-            passes = maker.memorize_passes_needed(state, EvalEnvironment([namespace]))
-            for i in range(passes):
-                maker.memorize_chunk(state, i, names)
-                maker.memorize_finish(state, i)
-    except PatsyError as error:
-        raise recipe.trouble(error) from error
-    except Exception as error:  # whatever a user's own transform may raise
-        raise recipe.trouble(error) from error
-    used = {name for name, _, _ in references(tokenize(state["eval_code"]))}
-    kept = {k: v for k, v in namespace.items() if k in used}
-    return FactorRecipe(factor, formula, state["eval_code"], dict(state["transforms"]), kept)
-
-
-def _namespace(factor: Factor, data: Mapping[str, pd.Series], env: EvalEnvironment, formula: str) -> dict[str, Any]:
-    """What the factor's code may see besides the data: the caller's names, then numpy's and patsy's."""
-    table = functions()
-    caller = env.namespace
-    n = len(next(iter(data.values())))
-    found: dict[str, Any] = {}
-    for name, _, call in references(tokenize(factor.code)):
-        if name in factor.variables:
-            continue
-        own = caller.get(name)
-        # A caller's variable C = 1.0 must not hide the function C().
-        if own is not None and not (call and (name in ("C", "Q", "I") or not callable(own))):
-            if not call and name not in table and _looks_like_data(own, n):
-                raise FormulaError(
-                    f"{name!r} is not a column of the data. A variable of that name exists where the formula was "
-                    "written, but new rows could not have it: add it to the data.",
-                    formula,
-                    factor.position,
-                )
-            found[name] = own
-        elif name in table:
-            found[name] = table[name]
-    return found
-
-
-def _looks_like_data(value: Any, n: int) -> bool:
-    if isinstance(value, pd.Series | pd.DataFrame):
-        return True
-    return isinstance(value, np.ndarray | list) and n > 1 and np.shape(value)[:1] == (n,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +27,7 @@ class Coded:
     values: FloatArray
     endings: tuple[str, ...]
     levels: tuple[Any, ...] | None
+    contrast: bool = False  # whether the user asked for a coding of their own
 
 
 def code(
@@ -229,10 +36,10 @@ def code(
     """Evaluate a factor into columns; `levels` are those of the training data when the data are new."""
     value = recipe.value(data, what)
     name = recipe.factor.code
-    wanted = None
+    wanted = contrast = None
     boxed = is_box(value)
     if boxed:
-        wanted, value = value.levels, value.data
+        wanted, contrast, value = value.levels, value.contrast, value.data
     array = value if isinstance(value, pd.Series) else np.asarray(value)
     if getattr(array, "ndim", 1) == 2 and array.dtype.kind in "fiub" and not boxed:
         values = np.asarray(array, dtype=float)
@@ -254,7 +61,7 @@ def code(
     codes = level_codes(series, levels, plain_name(recipe.factor), what)
     values = (codes[:, None] == np.arange(len(levels))).astype(float)
     values[codes < 0] = np.nan
-    return Coded(values, tuple(f"[{label(v)}]" for v in levels), tuple(levels))
+    return Coded(values, tuple(f"[{label(v)}]" for v in levels), tuple(levels), contrast is not None)
 
 
 def _rows(got: int, n: int) -> str:
@@ -292,8 +99,9 @@ def used_levels(series: pd.Series, wanted: Sequence[Any] | None = None) -> tuple
         unknown = [v for v in present if v not in set(wanted)]
         if unknown:
             raise DataError(
-                f"{series.name!r} holds {_list(unknown)}, which {'is' if len(unknown) == 1 else 'are'} not among the "
-                f"levels given: {_list(wanted)}. Add {'it' if len(unknown) == 1 else 'them'} to levels=[...]."
+                f"{series.name!r} holds {listed(unknown)}, which "
+                f"{'is' if len(unknown) == 1 else 'are'} not among the levels given: {listed(wanted)}. "
+                f"Add {'it' if len(unknown) == 1 else 'them'} to levels=[...]."
             )
         order = [v for v in wanted if v in seen]
     return tuple(v.item() if isinstance(v, np.generic) else v for v in order)
@@ -314,16 +122,12 @@ def level_codes(series: pd.Series, levels: Sequence[Any], name: str, what: str) 
     if unseen.any():
         strange = list(pd.unique(values[unseen]))
         raise DataError(
-            f"Column {name!r} of the {what} holds {_list(strange)} ({int(unseen.sum())} "
-            f"row{'s' * (int(unseen.sum()) > 1)}), not seen in the training data. Known levels: {_list(levels)}. "
+            f"Column {name!r} of the {what} holds {listed(strange)} ({int(unseen.sum())} "
+            f"row{'s' * (int(unseen.sum()) > 1)}), not seen in the training data. Known levels: "
+            f"{listed(levels)}. "
             "Recode or remove these rows."
         )
     return codes
-
-
-def _list(items: Sequence[Any], most: int = 8) -> str:
-    shown = [repr(v.item() if isinstance(v, np.generic) else v) for v in list(items)[:most]]
-    return ", ".join(shown) + (f" and {len(items) - most} more" if len(items) > most else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,8 +165,10 @@ def learn(
             if factor.code not in recipes:
                 recipes[factor.code] = memorize(factor, data, env, formula)
                 coded[factor.code] = code(recipes[factor.code], data, n)
-                if "C" in factor.functions and getattr(recipes[factor.code].value(data), "contrast", None) is not None:
-                    notes.append(f"the contrast in {factor.code} is not used: every level has a column of its own")
+                if coded[factor.code].contrast:
+                    notes.append(
+                        f"The contrast in {factor.code} is not used: every level has a column of its own."
+                    )
     short: list[str] = []
     full: list[str] = []
     of_term: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,14 +12,23 @@ import pandas as pd
 from numpy.typing import NDArray
 from patsy import EvalEnvironment
 
-from relbounds.columns import FloatArray, Recipe, is_box, learn, memorize
-from relbounds.errors import DataError, OptionError, RelboundsWarning, nearest
-from relbounds.formula import ParsedFormula, parse
-from relbounds.frames import as_frame, case_weights, check_weights, missing_rows, take
+from relbounds.columns import FloatArray, learn
+from relbounds.errors import DataError, OptionError, RelboundsWarning, listed, nearest
+from relbounds.factors import is_box, memorize
+from relbounds.formula import parse
+from relbounds.frames import as_frame, case_weights, check_weights, take
+from relbounds.prepare import (
+    as_series,
+    column_names,
+    complete_rows,
+    made_missing,
+    scaling,
+    variables_of,
+    varying_columns,
+    weights_of,
+)
 from relbounds.response import Response, read_response, response_from_codes
 from relbounds.sources import ArraySource, FormulaSource, as_matrix, refuse_infinite
-
-CONSTANT = 1e-12  # a column whose spread is this small beside its size is rounding noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +38,7 @@ class Design:
     Attributes
     ----------
     X, Z : ndarray
-        Regular and privileged features, one column each, standardised if asked. Z has no columns without `priv()`.
+        Regular and privileged features, standardised if asked. Z has no columns without `priv()`.
     y : ndarray
         Codes 1..L of the levels, or the numbers of a regression.
     weights : ndarray
@@ -85,8 +94,8 @@ class Design:
     def transform(self, newdata: Any) -> FloatArray:
         """Compute the regular features of new rows, scaled as the training rows were.
 
-        Rows keep their order. A row with a missing value comes out as NaN throughout, so that nothing is dropped
-        silently. Privileged columns are not needed.
+        Rows keep their order. A row with a missing value comes out as NaN throughout, so that nothing is
+        dropped silently. Privileged columns are not needed.
 
         Parameters
         ----------
@@ -126,7 +135,7 @@ class Design:
         return codes
 
     def decode(self, codes: Any) -> Any:
-        """Return the labels of codes 1..L in the type of the response; numbers of a regression come back as they are.
+        """Return the labels of codes 1..L in the type of the response; numbers come back as they are.
 
         Examples
         --------
@@ -214,17 +223,18 @@ def make_design(
     ----------
     formula : str
         `response ~ terms`, or `response ~ terms | priv(terms)`. Terms are those of patsy: names, transforms,
-        interactions, `C()`, `Q()`, `I()`, and `.` for all other columns. There is never an intercept column, and a
-        categorical feature has one column per level. Truth values are one column of zeros and ones.
+        interactions, `C()`, `Q()`, `I()`, and `.` for all columns besides the response, the privileged ones
+        and the weights. There is never an intercept column, and a categorical feature has one column per
+        level. Truth values are one column of zeros and ones.
     data : DataFrame
         A dict of columns will do.
     family : {"auto", "ordinal", "binary", "regression"}
-        "auto": two levels are binary; ordered categories, and integers with at most ten values, are ordinal; other
-        numbers are a regression. Whole floats count as integers if values were missing (pandas cannot keep them
-        otherwise).
+        "auto": two levels are binary; ordered categories, and integers with at most ten values, are ordinal;
+        other numbers are a regression. Whole floats count as integers if values were missing, since pandas
+        stores such integers as floats.
     weights : None, str or array-like
-        Case weights: one per row of the data before any row is dropped, a column's name, or "balanced", which gives
-        every level the same total.
+        Case weights: one per row of the data before any row is dropped, a column's name, or "balanced", which
+        gives every level the same total.
     missing : {"drop", "raise"}
         Rows with missing values in a column that the formula reads are dropped and counted, or an error.
     standardize : bool
@@ -242,7 +252,7 @@ def make_design(
     >>> data = pd.DataFrame({"grade": [1, 2, 3, 1], "x": [1.0, 5.0, 9.0, 2.0], "z": [0.0, 1.0, 2.0, 1.0]})
     >>> design = make_design("grade ~ log(x) | priv(z)", data)
     >>> design.names, design.priv_names, design.notes
-    (('log(x)',), ('z',), ('family chosen: ordinal (3 integer values)',))
+    (('log(x)',), ('z',), ('Family chosen: ordinal (3 integer values).',))
     """
     env = EvalEnvironment.capture(env, reference=1)
     if missing not in ("drop", "raise"):
@@ -257,8 +267,8 @@ def make_design(
     exclude = [weights] if isinstance(weights, str) and not balanced else []
     parsed = parse(formula, list(frame.columns), known=env.namespace, exclude=exclude)
 
-    columns = take(frame, _variables(parsed))
-    keep, notes = _complete(columns, frame, missing)
+    columns = take(frame, variables_of(parsed))
+    keep, notes = complete_rows(columns, frame, missing)
     rows = {k: c[keep] for k, c in columns.items()}
     n = int(keep.sum())
     recipe, X, said = learn(parsed.regular_terms, rows, n, env, parsed.text)
@@ -268,18 +278,18 @@ def make_design(
     order, boxed = None, is_box(value)
     if boxed:
         order, value = value.levels, value.data
-    value = _as_series(value, next(iter(rows.values())).index, parsed.response)
+    value = as_series(value, next(iter(rows.values())).index, parsed.response)
 
     # A transform may itself give missing values (the log of a negative number).
     whole = ~(np.isnan(X).any(axis=1) | np.isnan(Z).any(axis=1) | value.isna().to_numpy())
     if not whole.all():
-        message = _made_missing(recipe, X, priv, Z, value, whole)
+        message = made_missing(recipe, X, priv, Z, value, whole)
         if missing == "raise":
-            raise DataError(message + " (missing='raise').")
-        warnings.warn(message + "; these rows are dropped.", RelboundsWarning, stacklevel=3)
-        notes.append(message)
+            raise DataError(f"{message}. Remove these rows, or use missing='drop'.")
         if not whole.any():
-            raise DataError(f"{message}: no row is left.")
+            raise DataError(f"{message}: no row is left. Check the transform.")
+        notes.append(f"{message}: dropped.")
+        warnings.warn(notes[-1], RelboundsWarning, stacklevel=3)
     X, Z, value = X[whole], Z[whole], value[whole]
     keep[keep] = whole
     names_column = parsed.response_variables[0] if len(parsed.response_variables) == 1 else None
@@ -356,11 +366,11 @@ def design_from_arrays(
     >>> design.names, design.family, design.levels
     (('x1', 'x2'), 'binary', ('low', 'high'))
     """
-    names = _names(X, names, "x", "names")
+    names = column_names(X, names, "x", "names")
     matrix = as_matrix(X, "X")
     n = len(matrix)
     private = np.zeros((n, 0)) if Z is None else as_matrix(Z, "Z")
-    priv_names = [] if Z is None else _names(Z, priv_names, "z", "priv_names")
+    priv_names = [] if Z is None else column_names(Z, priv_names, "z", "priv_names")
     if n == 0:
         raise DataError("X is empty: there are no rows.")
     if len(private) != n or len(np.asarray(y)) != n:
@@ -373,7 +383,9 @@ def design_from_arrays(
             raise DataError(f"{what} has {values.shape[1]} columns but {len(labels)} names.")
         bad = [f"{v!r} ({int(c)})" for v, c in zip(labels, np.isnan(values).sum(axis=0), strict=True) if c]
         if bad:
-            raise DataError(f"{what} has missing values in {', '.join(bad[:8])}. Drop these rows or fill them in.")
+            raise DataError(
+                f"{what} has missing values in {', '.join(bad[:8])}. Drop these rows or fill them in."
+            )
         refuse_infinite(values, labels, what)
     known = (
         read_response(y, response, family)
@@ -423,31 +435,30 @@ def _finish(
     """Drop constant columns, scale, weigh: the steps that formulas and arrays share."""
     for values, labels in ((X, names), (Z, priv_names)):
         refuse_infinite(values, labels, "data")
-    kept, constant = _varying(X, names)
-    priv_kept, priv_constant = _varying(Z, priv_names)
+    kept, constant = varying_columns(X, names)
+    priv_kept, priv_constant = varying_columns(Z, priv_names)
     if not kept.size:
         raise DataError(
-            f"Every feature is constant ({', '.join(map(repr, constant[:8]))}). Name features that vary between rows."
+            f"Every feature is constant ({listed(constant)}). Name features that vary between rows."
         )
     if len(priv_names) and not priv_kept.size:
         raise DataError(
-            f"Every privileged feature is constant ({', '.join(map(repr, priv_constant[:8]))}). "
+            f"Every privileged feature is constant ({listed(priv_constant)}). "
             "Name privileged features that vary between rows, or remove '| priv(...)'."
         )
     for dropped, what in ((constant, "feature"), (priv_constant, "privileged feature")):
         if dropped:
-            shown = ", ".join(map(repr, dropped[:8])) + (f" and {len(dropped) - 8} more" if len(dropped) > 8 else "")
-            note = f"constant {what}{'s' * (len(dropped) > 1)} left out: {shown}"
+            note = f"Constant {what}{'s' * (len(dropped) > 1)} left out: {listed(dropped)}."
             warnings.warn(note, RelboundsWarning, stacklevel=4)
             notes.append(note)
-    center, scale = _scaling(X[:, kept], standardize)
-    priv_center, priv_scale = _scaling(Z[:, priv_kept], standardize)
+    center, scale = scaling(X[:, kept], standardize)
+    priv_center, priv_scale = scaling(Z[:, priv_kept], standardize)
     names = tuple(names)
     return Design(
         X=(X[:, kept] - center) / scale,
         Z=(Z[:, priv_kept] - priv_center) / priv_scale,
         y=response.y,
-        weights=_weights(weights, response),
+        weights=weights_of(weights, response),
         family=response.family,
         levels=response.levels,
         names=tuple(names[j] for j in kept),
@@ -467,114 +478,3 @@ def _finish(
         _source=ArraySource(names, tuple(names[j] for j in kept)) if source is None else source,
         _kept=kept,
     )
-
-
-def _varying(values: FloatArray, names: Sequence[str]) -> tuple[NDArray[np.intp], list[str]]:
-    """Which columns vary, and the names of those that do not."""
-    if not values.shape[1]:
-        return np.zeros(0, dtype=np.intp), []
-    size = np.abs(values).max(axis=0)
-    spread = values.max(axis=0) / 2 - values.min(axis=0) / 2  # halves, so that huge values do not overflow
-    varying = spread > CONSTANT * size
-    return np.flatnonzero(varying), [n for n, v in zip(names, varying, strict=True) if not v]
-
-
-def _scaling(values: FloatArray, standardize: bool) -> tuple[FloatArray, FloatArray]:
-    if not standardize:
-        return np.zeros(values.shape[1]), np.ones(values.shape[1])
-    # Relative to the largest value, so that squares neither overflow nor vanish.
-    size = np.abs(values).max(axis=0, initial=0.0)
-    relative = values / size
-    mean = relative.mean(axis=0)
-    return mean * size, np.sqrt(((relative - mean) ** 2).mean(axis=0)) * size
-
-
-def _weights(weights: Any, response: Response) -> FloatArray:
-    n = len(response.y)
-    if weights is None:
-        return np.ones(n)
-    if isinstance(weights, str):
-        if response.levels is None:
-            raise OptionError(
-                "weights='balanced' needs levels, but this is a regression. Give one weight per row instead."
-            )
-        counts = np.bincount(response.y, minlength=len(response.levels) + 1)
-        balanced: FloatArray = n / (len(response.levels) * counts[response.y])
-        return balanced
-    values = np.asarray(weights, dtype=float)
-    if not (values > 0).any():
-        raise OptionError("Every row that is left after dropping missing values has weight zero.")
-    return values
-
-
-def _variables(parsed: ParsedFormula) -> list[str]:
-    terms = (*parsed.regular_terms, *parsed.privileged_terms)
-    of_terms = (v for t in terms for f in t.factors for v in f.variables)
-    return list(dict.fromkeys((*parsed.response_variables, *of_terms)))
-
-
-def _complete(
-    columns: Mapping[str, pd.Series], frame: pd.DataFrame, missing: str
-) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which rows have every value the formula reads."""
-    n = len(frame)
-    gone, counts = missing_rows(columns, n)
-    empty = [name for name, count in counts.items() if count == n]
-    if empty:
-        raise DataError(
-            f"Column{'s' * (len(empty) > 1)} {', '.join(map(repr, empty[:8]))} "
-            f"ha{'ve' if len(empty) > 1 else 's'} no values at all. Leave {'them' if len(empty) > 1 else 'it'} out of "
-            f"the formula; with '.', write '. - {empty[0]}'."
-        )
-    if not counts:
-        return ~gone, []
-    shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:8])
-    shown += f" and {len(counts) - 8} more columns" if len(counts) > 8 else ""
-    dropped = int(gone.sum())
-    if missing == "raise":
-        raise DataError(
-            f"{dropped} of {n} rows have missing values ({shown}). Fill them in, or use missing='drop'."
-        )
-    if gone.all():
-        raise DataError(
-            f"Every row has a missing value ({shown}): no row is left. Leave out the columns with most of them, "
-            "or fill them in."
-        )
-    return ~gone, [f"{dropped} row{'s' * (dropped > 1)} dropped for missing values ({shown})"]
-
-
-def _as_series(value: Any, index: pd.Index, name: str) -> pd.Series:
-    if isinstance(value, pd.Series):
-        return value
-    if np.ndim(value) != 1 or len(value) != len(index):
-        raise DataError(f"The response {name!r} must give one value per row; it gives the shape {np.shape(value)}.")
-    return pd.Series(value, index=index)
-
-
-def _made_missing(
-    recipe: Recipe, X: FloatArray, priv: Recipe, Z: FloatArray, value: pd.Series, whole: NDArray[np.bool_]
-) -> str:
-    counts: dict[str, int] = {}
-    for terms, values in ((recipe.of_term, X), (priv.of_term, Z)):
-        for term, column in zip(terms, np.isnan(values).T, strict=True):
-            if column.any():
-                counts[term] = max(counts.get(term, 0), int(column.sum()))
-    if value.isna().any():
-        counts["the response"] = int(value.isna().sum())
-    shown = ", ".join(f"{term} in {count}" for term, count in counts.items())
-    rows = int((~whole).sum())
-    return f"{rows} row{'s' * (rows > 1)} for which a transform has no value ({shown})"
-
-
-def _names(values: Any, names: Sequence[str] | None, stem: str, what: str) -> list[str]:
-    if names is None:
-        if isinstance(values, pd.DataFrame):
-            names = [str(c) for c in values.columns]
-        else:
-            shape = np.shape(values)
-            names = [f"{stem}{k + 1}" for k in range(shape[1] if len(shape) == 2 else 0)]
-    names = [str(v) for v in names]
-    doubled = sorted({v for v in names if names.count(v) > 1}) if len(set(names)) < len(names) else []
-    if doubled:
-        raise DataError(f"{what} holds {', '.join(map(repr, doubled[:8]))} more than once. Give each column its own name.")
-    return names

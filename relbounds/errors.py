@@ -53,6 +53,18 @@ class RelboundsWarning(UserWarning):
     """Something the user should know; the result is still right."""
 
 
+def listed(items: Iterable[object], most: int = 8) -> str:
+    """Return the items as a message shows them: quoted, and cut short when there are many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = [repr(v.item() if hasattr(v, "item") else v) for v in items]
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the closest candidate, or an empty string.
 

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from relbounds.errors import DataError, OptionError, nearest
+from relbounds.errors import DataError, OptionError, listed, nearest
 
 
 def as_frame(data: Any, what: str = "data") -> pd.DataFrame:
@@ -39,7 +39,7 @@ def as_frame(data: Any, what: str = "data") -> pd.DataFrame:
     doubled = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
     if doubled:
         raise DataError(
-            f"The {what} have more than one column named {', '.join(map(repr, doubled))}. "
+            f"The {what} have more than one column named {listed(doubled)}. "
             "Rename or remove the copies, for example data.loc[:, ~data.columns.duplicated()]."
         )
     if any(not isinstance(c, str) for c in data.columns):
@@ -66,7 +66,7 @@ def _converted(data: Any, what: str) -> pd.DataFrame:
 def plain(column: pd.Series) -> pd.Series:
     """Return a column as float, int, bool, category, or object holding only strings and missing values.
 
-    Nullable, Arrow-backed, sparse and string types, and object columns of numbers, come out as what they hold.
+    Nullable, Arrow-backed, sparse and string types, and object columns, come out as what they hold.
 
     Examples
     --------
@@ -127,7 +127,8 @@ def _objects(column: pd.Series) -> pd.Series:
     if len(kinds) > 1:
         shown = ", ".join(f"{kind} ({value!r})" for kind, value in kinds.items())
         raise DataError(
-            f"Column {column.name!r} mixes types: {shown}. Make it one type: pandas.to_numeric(..., errors='coerce') "
+            f"Column {column.name!r} mixes types: {shown}. Make it one type: pandas.to_numeric(..., "
+            "errors='coerce') "
             "for numbers, .astype(str) for categories."
         )
     kind = next(iter(kinds))
@@ -161,7 +162,7 @@ def take(frame: pd.DataFrame, names: Iterable[str], what: str = "data") -> dict[
     absent = [n for n in names if n not in frame.columns]
     if absent:
         hint = nearest(absent[0], frame.columns) if len(absent) == 1 else ""
-        raise DataError(f"The {what} lack the column{_s(absent)} {', '.join(map(repr, absent))}.{hint}")
+        raise DataError(f"The {what} lack the column{_s(absent)} {listed(absent)}.{hint}")
     columns = {}
     for name in names:
         column = plain(frame[name])
@@ -206,8 +207,8 @@ def case_weights(weights: Any, frame: pd.DataFrame) -> NDArray[np.float64] | Non
     Parameters
     ----------
     weights : None, str or array-like
-        A column name, or one number per row of the data (before rows with missing values are dropped). A Series
-        whose index holds the same labels as the data is put in their order.
+        A column name, or one number per row of the data before any row is dropped. A Series whose index holds
+        the same labels as the data is put in their order.
     frame : DataFrame
 
     Examples
@@ -227,7 +228,9 @@ def case_weights(weights: Any, frame: pd.DataFrame) -> NDArray[np.float64] | Non
         where = f"weights (column {weights!r})"
         weights = frame[weights]
     elif isinstance(weights, pd.Series) and not weights.index.equals(frame.index):
-        same = len(weights) == len(frame) and weights.index.is_unique and weights.index.isin(frame.index).all()
+        same = (
+            len(weights) == len(frame) and weights.index.is_unique and weights.index.isin(frame.index).all()
+        )
         if same:
             weights = weights.reindex(frame.index)
     try:

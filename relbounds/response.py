@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relbounds.columns import level_codes, used_levels
-from relbounds.errors import DataError, OptionError, nearest
+from relbounds.errors import DataError, OptionError, listed, nearest
 from relbounds.frames import plain
+from relbounds.tokens import quote
 
 FAMILIES = ("auto", "ordinal", "binary", "regression")
 FEW = 10  # integers with at most this many values are read as ordered levels
@@ -76,7 +77,8 @@ def _series(values: Any, name: str) -> pd.Series:
         array = array[:, 0]
     if array.ndim != 1:
         raise DataError(
-            f"The response {name!r} must be one value per row, but has {array.ndim} dimension{'s' * (array.ndim != 1)}."
+            f"The response {name!r} must be one value per row, but has {array.ndim} "
+            f"dimension{'s' * (array.ndim != 1)}."
         )
     return plain(pd.Series(array, name=name))
 
@@ -115,15 +117,18 @@ def read_response(
     >>> response.family, response.levels, response.y.tolist()
     ('ordinal', (1, 2, 3), [3, 1, 2, 1])
     >>> response.notes
-    ('family chosen: ordinal (3 integer values)',)
+    ('Family chosen: ordinal (3 integer values).',)
     """
     if family not in FAMILIES:
         raise OptionError(
-            f"family={family!r} is not known; use one of {', '.join(map(repr, FAMILIES))}.{nearest(family, FAMILIES)}"
+            f"family={family!r} is not known; use one of "
+            f"{', '.join(map(repr, FAMILIES))}.{nearest(family, FAMILIES)}"
         )
     series = _series(values, name)
     if series.isna().any():
-        raise DataError(f"The response {name!r} misses {int(series.isna().sum())} values. Drop or fill these rows.")
+        raise DataError(
+            f"The response {name!r} misses {int(series.isna().sum())} values. Drop or fill these rows."
+        )
     kind = _kind(series, was_missing, order is not None or boxed)
     if kind == "int" and series.dtype.kind == "f":
         series = series.astype(np.int64)
@@ -136,7 +141,7 @@ def read_response(
     notes = []
     if family == "auto":
         family, reason = _choose(series, kind, len(distinct), ordered=order is not None or boxed)
-        notes.append(f"family chosen: {family} ({reason})")
+        notes.append(f"Family chosen: {family} ({reason}).")
     if family == "regression":
         if series.dtype.kind not in "fiub":
             raise DataError(
@@ -146,12 +151,14 @@ def read_response(
         return Response(name, family, None, "float", series.to_numpy(dtype=float), tuple(notes))
     if family == "binary" and len(distinct) != 2:
         raise DataError(
-            f"family='binary' needs two levels, but the response {name!r} has {len(distinct)}: {_shown(distinct)}. "
+            f"family='binary' needs two levels, but the response {name!r} has {len(distinct)}: "
+            f"{listed(distinct)}. "
             "Use family='ordinal', or merge levels."
         )
     if len(distinct) > MANY:
         raise DataError(
-            f"family={family!r} with {len(distinct)} different values of {name!r} is too fine. Use family='regression', "
+            f"family={family!r} with {len(distinct)} different values of {name!r} is too fine. Use "
+            "family='regression', "
             f"or cut it into levels: pandas.qcut(data[{(column or name)!r}], 5)."
         )
     if kind in ("text", "category") and order is None and len(distinct) > 2:
@@ -160,7 +167,7 @@ def read_response(
         given = list(order) if order is not None else list(getattr(series.dtype, "categories", distinct))
         empty = [v for v in given if v not in set(distinct)]
         if empty:
-            notes.append(f"levels without rows left out: {_shown(empty)}")
+            notes.append(f"Levels without rows left out: {listed(empty)}.")
     if order is not None:
         kind = "ordered"
     codes = level_codes(series, distinct, name, "data") + 1
@@ -174,7 +181,11 @@ def _kind(series: pd.Series, was_missing: bool, categorical: bool) -> str:
     # Integers with a gap come as floats; so do codes marked as categories.
     if kind == "float" and (was_missing or categorical):
         values = series.to_numpy()
-        if np.all(np.isfinite(values)) and np.all(values == np.round(values)) and np.all(np.abs(values) < 2**53):
+        if (
+            np.all(np.isfinite(values))
+            and np.all(values == np.round(values))
+            and np.all(np.abs(values) < 2**53)
+        ):
             return "int"
     return kind
 
@@ -199,19 +210,15 @@ def _what(kind: str) -> str:
     return {"text": "text", "category": "categories", "ordered": "ordered categories"}.get(kind, kind)
 
 
-def _shown(values: Sequence[Any], most: int = 8) -> str:
-    return ", ".join(map(repr, values[:most])) + (f" and {len(values) - most} more" if len(values) > most else "")
-
-
 def _how_to_order(name: str, column: str, levels: Sequence[Any]) -> str:
-    listed = "[" + ", ".join(map(repr, levels)) + "]"
+    code = "[" + ", ".join(map(repr, levels)) + "]"
     return (
-        f"The response {name!r} has {len(levels)} levels without an order: {_shown(levels)}. "
+        f"The response {name!r} has {len(levels)} levels without an order: {listed(levels)}. "
         "Say which comes first, from lowest to highest (change the list below into the right order), "
         "either in the data:\n"
-        f"    data[{column!r}] = pandas.Categorical(data[{column!r}], categories={listed}, ordered=True)\n"
+        f"    data[{column!r}] = pandas.Categorical(data[{column!r}], categories={code}, ordered=True)\n"
         "or in the formula:\n"
-        f"    C({column}, levels={listed}) ~ ..."
+        f"    C({quote(column)}, levels={code}) ~ ..."
     )
 
 
@@ -225,7 +232,7 @@ def response_from_codes(y: Any, levels: Sequence[Any], name: str, family: str) -
     """
     levels = [v.item() if isinstance(v, np.generic) else v for v in levels]
     if len(set(levels)) != len(levels):
-        raise DataError(f"The levels of {name!r} are not all different: {_shown(levels)}.")
+        raise DataError(f"The levels of {name!r} are not all different: {listed(levels)}.")
     series = _series(y, name)
     values = list(series.astype(object))
     if all(v in set(levels) for v in values):
@@ -235,7 +242,8 @@ def response_from_codes(y: Any, levels: Sequence[Any], name: str, family: str) -
         codes = series.to_numpy(dtype=float) if numeric else np.array([np.nan])
         if not np.all(np.isin(codes, np.arange(1, len(levels) + 1))):
             raise DataError(
-                f"The response {name!r} must hold the labels {_shown(levels)} or the codes 1 to {len(levels)}."
+                f"The response {name!r} must hold the labels {listed(levels)} or the codes 1 to "
+                f"{len(levels)}."
             )
         labels = pd.Categorical.from_codes(codes.astype(int) - 1, categories=levels, ordered=True)
     return read_response(labels, name, family)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relbounds.columns import FactorRecipe, FloatArray, Recipe, is_box
-from relbounds.errors import DataError
+from relbounds.columns import FloatArray, Recipe
+from relbounds.errors import DataError, listed
+from relbounds.factors import FactorRecipe, is_box
 from relbounds.frames import as_frame, missing_rows, take
 
 
@@ -99,7 +100,7 @@ def as_matrix(values: Any, what: str) -> FloatArray:
         bad = [str(c.name) for c in columns if not pd.api.types.is_numeric_dtype(c.dtype)]
         if bad:
             raise DataError(
-                f"{what} must be numbers, but column{'s' * (len(bad) > 1)} {', '.join(map(repr, bad[:8]))} "
+                f"{what} must be numbers, but column{'s' * (len(bad) > 1)} {listed(bad)} "
                 f"{'are' if len(bad) > 1 else 'is'} not. Use a formula for categories."
             )
         return values.to_numpy(dtype=float, na_value=np.nan)
@@ -126,6 +127,7 @@ def refuse_infinite(values: FloatArray, names: Sequence[str], what: str) -> None
     counts = np.isinf(values).sum(axis=0)
     shown = ", ".join(f"{n!r} ({int(c)})" for n, c in zip(names, counts, strict=True) if c)
     raise DataError(
-        f"The {what} give infinite values in {shown}. Replace them by numbers, or by missing values to drop the rows; "
+        f"The {what} give infinite values in {shown}. Replace them by numbers, or by missing values "
+        "to drop the rows; "
         "for the log of zero, use log1p(x) or log(x + 0.5)."
     )

@@ -93,8 +93,8 @@ def is_call(tokens: Sequence[Token], i: int) -> bool:
 def references(tokens: Sequence[Token]) -> list[tuple[str, Token, bool]]:
     """List what the tokens refer to: (name, token, whether it is called as a function).
 
-    `Q("odd name")` counts as a reference to the column. Attributes (`np.log`: log), keyword arguments and Python's own
-    words are left out.
+    `Q("odd name")` counts as a reference to the column. Attributes (`np.log`: log), keyword arguments and
+    Python's own words are left out.
 
     Examples
     --------

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from relbounds.bounds import ZERO, join_ranges, relevance
-from relbounds.lp.engines import push_columns
-from relbounds.lp.problem import Polytope, Ranges, plain_column
+from relbounds.bounds import ZERO, relevance
+from relbounds.lp.changes import push_changes
+from relbounds.lp.problem import Polytope, Ranges
 from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
@@ -20,6 +20,8 @@ from relbounds.spec import FloatArray, Spec
 CHUNK = 10
 # Draws at most, as a multiple of the wanted number of feasible probes.
 MOST_DRAWS = 10
+# Each part has a stream of random numbers of its own.
+PARTS = ("regular", "privileged")
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Interval:
 
 
 def draw_population(
-    spec: Spec, X: FloatArray, polytope: Polytope, norm: float, options: Options
+    spec: Spec, X: FloatArray, polytope: Polytope, norm: float, options: Options, part: str = "regular"
 ) -> Population:
     """Permute features drawn at random until enough of them give a non-empty set.
 
@@ -60,46 +62,49 @@ def draw_population(
     spec : Spec
         The model whose features are permuted.
     X : array
-        The regular features, standardised.
+        The features of the part, standardised.
     polytope : Polytope
         The equivalent models; its budgets stay those of the unpermuted baseline.
     norm : float
         The relevance unit: the norm of the baseline.
+    part : {"regular", "privileged"}
+        Whose population it is.
     """
     most = MOST_DRAWS * options.probes
     lower: list[float] = []
     upper: list[float] = []
     draws = infeasible = 0
-    with stage("probes", options.probes, options.progress) as done:
+    with stage(f"probes, {part}", options.probes, options.progress) as done:
         while len(lower) < options.probes and draws < most:
             wave = min(options.probes, most - draws)
             tasks = [range(draws + piece.start, draws + piece.stop) for piece in chunks(wave, CHUNK)]
             pieces = run(
                 _probe,
                 tasks,
-                shared=(spec, X, polytope, options.seed, options.solver),
+                shared=(spec, X, polytope, options.seed, options.solver, part),
                 n_jobs=options.n_jobs,
                 client=options.client,
             )
             draws += wave
-            found = join_ranges(pieces)
-            infeasible += int(np.sum(~found.feasible))
-            least, greatest = relevance(found.lower[found.feasible], found.upper[found.feasible])
-            done(len(least))
-            lower += (least / norm).tolist()
-            upper += (greatest / norm).tolist()
+            found = [one for piece in pieces for one in piece if one.feasible.all()]
+            infeasible += wave - len(found)
+            done(len(found))
+            for one in found:
+                least, greatest = relevance(one.lower, one.upper)
+                lower.append(float(least.max()) / norm)
+                upper.append(float(greatest.max()) / norm)
     wanted = options.probes
     return Population(np.array(lower[:wanted]), np.array(upper[:wanted]), draws, infeasible)
 
 
-def _probe(task: range, shared: tuple) -> Ranges:
-    spec, X, polytope, seed, solver = shared
-    columns = []
+def _probe(task: range, shared: tuple) -> list[Ranges]:
+    spec, X, polytope, seed, solver, part = shared
+    changes = []
     for draw in task:
-        rng = np.random.default_rng([seed, 1, draw])
-        k = int(rng.integers(spec.n_features))
-        columns.append((k, plain_column(spec.rows, X[rng.permutation(len(X)), k])))
-    return push_columns(polytope, columns, solver)
+        rng = np.random.default_rng([seed, PARTS.index(part) + 1, draw])
+        k = int(rng.integers(X.shape[1]))
+        changes.append(spec.change(part, k, X[rng.permutation(len(X)), k]))
+    return push_changes(polytope, changes, solver)
 
 
 def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> Interval:

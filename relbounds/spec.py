@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.design import Design
-from relbounds.lp.problem import Model, plain_model
+from relbounds.lp.changes import Change
+from relbounds.lp.problem import Model, plain_column, plain_model
 from relbounds.rows import Rows, make_rows
 
 FloatArray = NDArray[np.float64]
@@ -16,10 +18,17 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Setting:
-    """The numbers that fix a model, all but C."""
+    """The numbers that fix a model, all but C.
+
+    `slack` says that privileged features model the slacks; `gamma`, `residual` and `correcting` say how.
+    """
 
     order: str = "explicit"
     epsilon: float = 0.0
+    slack: bool = False
+    gamma: float = 1.0
+    residual: float = math.inf
+    correcting: str = "sides"
 
 
 @dataclass(frozen=True)
@@ -33,14 +42,34 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Function:
+    """A correcting function u.z + d: its name, the loss rows it corrects, and where its variables stand."""
+
+    name: str
+    rows: NDArray[np.intp]
+    start: int
+    width: int
+
+    @property
+    def offset(self) -> int:
+        """The position of d."""
+        return self.start + self.width
+
+
+@dataclass(frozen=True)
 class Spec:
-    """A linear program with names: which variable is which feature, which are thresholds."""
+    """A linear program with names: which variable is which feature, which are thresholds.
+
+    With correcting functions, `Z` holds the privileged features they read.
+    """
 
     model: Model
     rows: Rows
     targets: tuple[Target, ...]
     n_features: int
     n_samples: int
+    functions: tuple[Function, ...] = ()
+    Z: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def weights_of(self, v: FloatArray) -> FloatArray:
         """Return w, the weights of the regular features."""
@@ -52,8 +81,46 @@ class Spec:
 
     def sample_losses(self, v: FloatArray) -> FloatArray:
         """Return each sample's weighted loss, the sum over its rows."""
-        losses = self.model.c * self.model.hinge(v)
+        losses = self.rows.weight * self.corrections(v)
+        if self.model.h.size:
+            losses = losses + self.model.c * self.model.hinge(v)
         return np.bincount(self.rows.sample, weights=losses, minlength=self.n_samples)
+
+    def corrections(self, v: FloatArray) -> FloatArray:
+        """Return the slack that the correcting functions give each row, 0 without such functions."""
+        out = np.zeros(len(self.rows))
+        for f in self.functions:
+            out[f.rows] = self.Z[self.rows.sample[f.rows]] @ v[f.start : f.offset] + v[f.offset]
+        return out
+
+    def change(self, part: str, k: int, column: FloatArray) -> Change:
+        """Return what changes in the program when the k-th feature of a part has other values."""
+        if part == "regular":
+            G = plain_column(self.rows, column)[None, :]
+            # without a price for free slack the loss rows are hard rows
+            return Change((k,), G[:, :0], self._hard(G)) if self.hard else Change((k,), G)
+        values = column[self.rows.sample]
+        G = np.zeros((len(self.functions), len(self.rows)))
+        for f, function in enumerate(self.functions):
+            G[f, function.rows] = values[function.rows]
+        variables = tuple(function.start + k for function in self.functions)
+        linear = G @ self.rows.weight
+        A = self._hard(G, G)
+        return Change(variables, G[:, :0] if self.hard else G, A, linear)
+
+    @property
+    def hard(self) -> bool:
+        """Whether the correcting functions must cover every row, since no other slack is sold."""
+        return bool(self.functions) and not self.model.h.size
+
+    def _hard(self, G: FloatArray, corrections: FloatArray | float = 0.0) -> FloatArray:
+        """Return columns of the hard rows: corrections, loss rows if these are hard, order of thresholds."""
+        R = len(self.rows)
+        A = np.zeros((len(G), len(self.model.a)))
+        A[:, :R] = corrections
+        if self.hard:
+            A[:, R : 2 * R] = G
+        return A
 
 
 def build(design: Design, setting: Setting) -> Spec:

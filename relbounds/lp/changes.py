@@ -1,0 +1,91 @@
+"""Polytopes that differ from a common one in a few columns: probes of features that own several variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.lp.engines import push_columns, ranges
+from relbounds.lp.problem import Model, Polytope, Ranges
+
+
+@dataclass(frozen=True)
+class Change:
+    """New columns of some variables.
+
+    Parameters
+    ----------
+    variables : tuple of int, length K
+        Whose columns change; their ranges are asked for.
+    G : ndarray, shape (K, R)
+        Their columns of the loss rows.
+    A : ndarray, shape (K, m), or None
+        Their columns of the hard rows; None where these stay.
+    linear : ndarray, shape (K,), or None
+        Their entries in the linear part of the loss; None where these stay.
+
+    Examples
+    --------
+    >>> Change((0,), np.ones((1, 3))).A is None
+    True
+    """
+
+    variables: tuple[int, ...]
+    G: np.ndarray
+    A: np.ndarray | None = None
+    linear: np.ndarray | None = None
+
+
+def changed(model: Model, change: Change) -> Model:
+    """Return the model with the new columns in place.
+
+    Examples
+    --------
+    >>> from relbounds.lp.problem import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.ones(2))
+    >>> changed(model, Change((1,), np.array([[5.0]]))).G.tolist()
+    [[1.0, 5.0]]
+    """
+    where = list(change.variables)
+    G = model.G.copy()
+    G[:, where] = change.G.T
+    out = replace(model, G=G)
+    if change.A is not None:
+        A = model.A.copy()
+        A[:, where] = change.A.T
+        out = replace(out, A=A)
+    if change.linear is not None:
+        linear = model.linear.copy()
+        linear[where] = change.linear
+        out = replace(out, linear=linear)
+    return out
+
+
+def push_changes(polytope: Polytope, changes: Sequence[Change], solver: str = "cvxopt") -> list[Ranges]:
+    """Return the ranges of the changed variables, for each change on its own; the budgets are kept.
+
+    Examples
+    --------
+    >>> from relbounds.lp.problem import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.5]))
+    >>> found = push_changes(tope, [Change((0,), np.ones((1, 1))), Change((0,), np.zeros((1, 1)))])
+    >>> [part.feasible.tolist() for part in found]
+    [[True], [False]]
+    """
+    if all(len(change.variables) == 1 and change.linear is None for change in changes):
+        columns = [
+            (change.variables[0], change.G[0]) if change.A is None else (change.variables[0], change.G[0], change.A[0])
+            for change in changes
+        ]
+        found = push_columns(polytope, columns, solver)
+        return [_entry(found, slice(i, i + 1)) for i in range(len(changes))]
+    return [
+        ranges(replace(polytope, model=changed(polytope.model, change)), change.variables, solver) for change in changes
+    ]
+
+
+def _entry(found: Ranges, here: slice) -> Ranges:
+    return Ranges(found.lower[here], found.upper[here], found.gap[here], found.feasible[here], found.solver[here])

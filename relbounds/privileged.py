@@ -1,0 +1,189 @@
+"""Privileged features: slacks that are functions of them, or a teacher that weighs the training rows.
+
+With rows ``g_r.v + xi_r >= h_r`` (see :mod:`relbounds.rows`) of sample i and privileged values ``z_i``:
+
+- slack: ``xi_r = u_f.z_i + d_f + eta_r``, both parts >= 0, where f is the correcting function of row r. The
+  model minimises ``1/2 ||w||_1 + gamma/2 sum_f ||u_f||_1 + C sum_r c_r (u_f.z_i + d_f + kappa eta_r)``.
+  The published model has no eta, that is kappa (`residual`) is infinite: then no variable belongs to a row, and
+  the program has few variables and many hard rows. With kappa = 1 correcting functions never pay.
+- teacher: a plain model on z gives each row a weight by its margin there; the student is a plain model on x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relbounds.design import Design
+from relbounds.lp.problem import Model, make_model, plain_model
+from relbounds.rows import Rows, make_rows
+from relbounds.spec import FloatArray, Function, Setting, Spec, Target, build
+
+# The least weight a teacher gives: no training row is silenced altogether.
+LEAST_WEIGHT = 0.05
+TOO_HIGH, TOO_LOW = "too high", "too low"
+
+
+def build_any(design: Design, setting: Setting) -> Spec:
+    """Return the model that a setting asks for: with correcting functions or plain."""
+    return build_slack(design, setting) if setting.slack else build(design, setting)
+
+
+def build_slack(design: Design, setting: Setting) -> Spec:
+    """Return the model whose slacks are functions of the privileged features: v = (w, b, u_1, d_1, u_2, d_2, ...).
+
+    Examples
+    --------
+    >>> from relbounds.design import design_from_arrays
+    >>> X = np.arange(12.0).reshape(6, 2) ** 2
+    >>> design = design_from_arrays(X, [1, 1, 2, 2, 3, 3], Z=X[:, :1] % 5, priv_names=["z"])
+    >>> spec = build_slack(design, Setting(slack=True))
+    >>> [function.name for function in spec.functions], spec.model.q
+    (['too high', 'too low'], 8)
+    """
+    rows = _priced(
+        make_rows(
+            design.y,
+            design.family,
+            setting.order,
+            len(design.levels) if design.levels is not None else 0,
+            design.weights,
+            setting.epsilon,
+        )
+    )
+    Z = design.Z
+    plain = plain_model(design.X, rows)
+    functions = _functions(design, rows, setting, start=plain.q)
+    model = _slack_model(plain, rows, functions, Z, setting)
+    regular = build(design, setting).targets
+    privileged = tuple(
+        Target(name, term, "privileged", tuple(f.start + k for f in functions))
+        for k, (name, term) in enumerate(zip(design.priv_names, design.priv_terms, strict=True))
+    )
+    return Spec(model, rows, regular + privileged, design.X.shape[1], design.X.shape[0], functions, Z)
+
+
+def _priced(rows: Rows) -> Rows:
+    """Leave out rows of weight 0: their slack is free, so they must not bind a correcting function."""
+    kept = rows.weight > 0
+    if kept.all():
+        return rows
+    return replace(
+        rows,
+        sample=rows.sample[kept],
+        sign=rows.sign[kept],
+        threshold=rows.threshold[kept],
+        h=rows.h[kept],
+        weight=rows.weight[kept],
+    )
+
+
+def _functions(design: Design, rows: Rows, setting: Setting, start: int) -> tuple[Function, ...]:
+    """Say which correcting function each row has, and where its variables stand."""
+    everyone = np.arange(len(rows))
+    if setting.correcting == "shared":
+        members = {"shared": everyone}
+    elif design.family == "ordinal" and setting.order == "implicit" and rows.n_thresholds > 1:
+        assert design.levels is not None
+        names = [f"{a}|{b}" for a, b in zip(design.levels[:-1], design.levels[1:], strict=True)]
+        members = {name: np.flatnonzero(rows.threshold == j) for j, name in enumerate(names)}
+    else:
+        members = {TOO_HIGH: np.flatnonzero(rows.sign < 0), TOO_LOW: np.flatnonzero(rows.sign > 0)}
+    width = design.Z.shape[1] + 1
+    return tuple(
+        Function(name, here, start + f * width, width - 1) for f, (name, here) in enumerate(members.items())
+    )
+
+
+def _slack_model(
+    plain: Model, rows: Rows, functions: tuple[Function, ...], Z: FloatArray, setting: Setting
+) -> Model:
+    """Widen a plain model by correcting functions; its loss rows become hard where no other slack is sold."""
+    q = plain.q + len(functions) * (Z.shape[1] + 1)
+    correction = np.zeros((len(rows), q))
+    penalty = np.zeros(q)
+    penalty[: plain.q] = plain.penalty
+    for f in functions:
+        correction[f.rows, f.start : f.offset] = Z[rows.sample[f.rows]]
+        correction[f.rows, f.offset] = 1.0
+        penalty[f.start : f.offset] = setting.gamma
+    G = correction.copy()
+    G[:, : plain.q] = plain.G
+    order = np.zeros((plain.A.shape[0], q))
+    order[:, : plain.q] = plain.A
+    linear = rows.weight @ correction
+    if np.isfinite(setting.residual):
+        A, a = np.vstack([correction, order]), np.concatenate([np.zeros(len(rows)), plain.a])
+        return make_model(G, rows.h, setting.residual * rows.weight, penalty, linear=linear, A=A, a=a)
+    A = np.vstack([correction, G, order])
+    a = np.concatenate([np.zeros(len(rows)), rows.h, plain.a])
+    return make_model(np.zeros((0, q)), np.zeros(0), np.zeros(0), penalty, linear=linear, A=A, a=a)
+
+
+def fold_models(design: Design, fold: NDArray[np.intp], setting: Setting) -> list[tuple[int, Spec, float]]:
+    """Return, for each fold, the model of the other rows and the share of the total weight they carry.
+
+    Hard rows bind whatever their price, so held-out rows must leave the program.
+    """
+    out = []
+    for f in range(fold.max() + 1):
+        if np.any(fold == f):
+            train = design.subset(np.flatnonzero(fold != f))
+            out.append((f, build_any(train, setting), float(train.weights.sum() / design.weights.sum())))
+    return out
+
+
+def teacher_design(design: Design) -> Design:
+    """Return the design of the teacher: the privileged features in the place of the regular ones.
+
+    Examples
+    --------
+    >>> from relbounds.design import design_from_arrays
+    >>> design = design_from_arrays([[0.0], [1.0], [2.0]], [1, 2, 2], Z=[[1.0], [0.0], [3.0]], priv_names=["z"])
+    >>> teacher_design(design).names
+    ('z',)
+    """
+    nothing = np.zeros((len(design.y), 0))
+    return replace(
+        design,
+        X=design.Z,
+        Z=nothing,
+        names=design.priv_names,
+        terms=design.priv_terms,
+        priv_names=(),
+        priv_terms=(),
+        center=design.priv_center,
+        scale=design.priv_scale,
+        priv_center=np.zeros(0),
+        priv_scale=np.zeros(0),
+    )
+
+
+def teacher_slacks(spec: Spec, v: FloatArray) -> FloatArray:
+    """Return the largest slack each sample needs in the teacher."""
+    out = np.zeros(spec.n_samples)
+    np.maximum.at(out, spec.rows.sample, np.maximum(spec.model.h - spec.model.G @ v, 0.0))
+    return out
+
+
+def teacher_weights(slacks: FloatArray, family: str) -> FloatArray:
+    """Turn the slack of each sample in the teacher into its weight for the student.
+
+    Levels: a sample on its own side of every threshold has weight 1, one that is a whole margin beyond has the
+    least, ``clip(margin + 1, 0.05, 1)`` with margin = 1 - slack. Regression has no margin of its own: there
+    a unit of slack is twice the typical one, 1.4826 times the median, so that only outliers lose weight.
+
+    Examples
+    --------
+    >>> teacher_weights(np.array([0.0, 1.0, 1.4, 3.0]), "ordinal").tolist()
+    [1.0, 1.0, 0.6000000000000001, 0.05]
+    """
+    unit = 1.0
+    if family == "regression":
+        unit = 2 * 1.4826 * float(np.median(slacks))
+        if unit <= 0:
+            positive = slacks[slacks > 0]
+            unit = float(np.median(positive)) if positive.size else 1.0
+    return np.clip(2.0 - slacks / unit, LEAST_WEIGHT, 1.0)

@@ -15,7 +15,7 @@ from patsy import EvalEnvironment
 from relbounds.errors import DataError, listed
 from relbounds.factors import FactorRecipe, is_box, memorize, plain_name
 from relbounds.frames import plain
-from relbounds.terms import Term
+from relbounds.terms import Factor, Term
 
 FloatArray = NDArray[np.float64]
 
@@ -51,6 +51,8 @@ def code(
     if array.ndim != 1 or len(array) != n:
         raise recipe.trouble(ValueError(_rows(len(array), n)), what)
     index = next(iter(data.values())).index if data else None
+    if isinstance(array, pd.Series) and index is not None and not array.index.equals(index):
+        raise recipe.trouble(ValueError("it changes the order or the labels of the rows."), what)
     if not isinstance(array, pd.Series):
         array = pd.Series(value if isinstance(value, pd.Categorical) else array, index=index)
     series = plain(array.rename(name))
@@ -145,6 +147,22 @@ class Recipe:
         """The columns of the data that are needed."""
         return tuple(dict.fromkeys(v for t in self.terms for f in t.factors for v in f.variables))
 
+    def only(self, columns: Sequence[int]) -> tuple[Recipe, list[int]]:
+        """The recipe of the terms that some columns belong to, and the places of those columns in it."""
+        wanted = {self.of_term[j] for j in columns}
+        there = [j for j, term in enumerate(self.of_term) if term in wanted]
+        terms = tuple(t for t in self.terms if t.name in wanted)
+        codes = {f.code for t in terms for f in t.factors}
+        smaller = Recipe(
+            terms,
+            {k: v for k, v in self.factors.items() if k in codes},
+            {k: v for k, v in self.levels.items() if k in codes},
+            tuple(self.names[j] for j in there),
+            tuple(self.of_term[j] for j in there),
+        )
+        place = {j: k for k, j in enumerate(there)}
+        return smaller, [place[int(j)] for j in columns]
+
     def matrix(self, data: Mapping[str, pd.Series], n: int, what: str = "new data") -> FloatArray:
         """Compute the columns for rows without missing values."""
         coded = {
@@ -165,6 +183,7 @@ def learn(
             if factor.code not in recipes:
                 recipes[factor.code] = memorize(factor, data, env, formula)
                 coded[factor.code] = code(recipes[factor.code], data, n)
+                notes += _too_fine(factor, coded[factor.code].levels, n)
                 if coded[factor.code].contrast:
                     notes.append(
                         f"The contrast in {factor.code} is not used: every level has a column of its own."
@@ -182,6 +201,19 @@ def learn(
         tuple(terms), recipes, {k: c.levels for k, c in coded.items()}, _unique(short, full), tuple(of_term)
     )
     return recipe, _assemble(terms, {k: c.values for k, c in coded.items()}, n), notes
+
+
+def _too_fine(factor: Factor, levels: Sequence[Any] | None, n: int) -> list[str]:
+    """An identifier is not a category: a column for each patient explains everything and nothing."""
+    if levels is None or len(levels) < 20 or 2 * len(levels) < n:
+        return []
+    what = f"{plain_name(factor)!r} has {len(levels)} different values in {n} rows"
+    if len(levels) > 100:
+        raise DataError(
+            f"{what}: an identifier rather than a category. Leave it out; with '.', write "
+            f"'. - {factor.code}'."
+        )
+    return [f"{what}: if it is an identifier, leave it out of the formula."]
 
 
 def _unique(short: list[str], full: list[str]) -> tuple[str, ...]:

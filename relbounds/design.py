@@ -110,7 +110,7 @@ class Design:
         >>> design.transform(pd.DataFrame({"x": [2.0, None]})).ravel().tolist()
         [0.0, nan]
         """
-        raw = self._source.matrix(newdata)[:, self._kept]
+        raw = self._source.matrix(newdata, self._kept.tolist())
         out: FloatArray = (raw - self.center) / self.scale
         out[np.isnan(out).any(axis=1)] = np.nan
         return out
@@ -475,6 +475,6 @@ def _finish(
         n_dropped=n_dropped,
         notes=tuple(notes),
         _response=response,
-        _source=ArraySource(names, tuple(names[j] for j in kept)) if source is None else source,
+        _source=ArraySource(names) if source is None else source,
         _kept=kept,
     )

@@ -15,7 +15,7 @@ import pandas as pd
 from patsy import EvalEnvironment, EvalFactor
 from patsy.builtins import C
 
-from relbounds.errors import DataError, FormulaError
+from relbounds.errors import DataError, FormulaError, listed
 from relbounds.formula import functions
 from relbounds.terms import Factor
 from relbounds.tokens import references, tokenize, unquote
@@ -54,23 +54,19 @@ class FactorRecipe:
     eval_code: str
     transforms: Mapping[str, Any]
     namespace: Mapping[str, Any]
+    column: str | None = None  # set when the factor is a column as it stands
 
     def value(self, data: Mapping[str, pd.Series], what: str = "data") -> Any:
         """Evaluate the factor on columns without missing values."""
+        if self.column is not None:
+            return data[self.column]
         lost = [v.name for v in (*self.transforms.values(), *self.namespace.values()) if isinstance(v, Lost)]
         if lost:
             raise DataError(
-                f"{self.factor.code!r} uses {', '.join(map(repr, lost))}, which could not be stored "
-                "with the fit. "
+                f"{self.factor.code!r} uses {listed(lost)}, which could not be stored with the fit. "
                 "Define it in a module that can be imported, or refit."
             )
-        if self.factor.code in data:
-            return data[self.factor.code]
         names = {v: data[v] for v in self.factor.variables}
-        if not self.factor.functions or self.factor.functions == ("Q",):
-            quoted = quoted_name(self.factor)
-            if quoted is not None:
-                return data[quoted]
         scope = {**self.namespace, **self.transforms, **names}
         try:
             with np.errstate(all="ignore"):
@@ -166,8 +162,9 @@ def memorize(
     factor: Factor, data: Mapping[str, pd.Series], env: EvalEnvironment, formula: str
 ) -> FactorRecipe:
     """Fit the stateful transforms of a factor to the training rows."""
-    if factor.code in data or quoted_name(factor) is not None:
-        return FactorRecipe(factor, formula, factor.code, {}, {})
+    column = factor.code if factor.variables == (factor.code,) else quoted_name(factor)
+    if column is not None:
+        return FactorRecipe(factor, formula, factor.code, {}, {}, column)
     namespace = _namespace(factor, data, env, formula)
     maker = EvalFactor(factor.code)
     state: dict[str, Any] = {}

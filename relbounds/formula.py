@@ -80,8 +80,8 @@ def parse(
             f"The formula must be a string such as 'grade ~ age + bmi', not {type(formula).__name__}."
         )
     # One line, so that a caret can point into it.
-    text = "".join(" " if c.isspace() else c for c in formula)
-    if not text.strip():
+    text = "".join(" " if c.isspace() else c for c in formula).strip()
+    if not text:
         raise FormulaError("The formula is empty. Write for example 'grade ~ age + bmi'.")
     tokens = tokenize(text)
     left, right, private = _split(text, tokens)
@@ -118,7 +118,7 @@ def parse(
         raise FormulaError("priv() holds no feature.", text, private[0].start)
     _check_roles(text, response, regular, privileged)
     return ParsedFormula(
-        text=formula,
+        text=text,
         response=response.code,
         regular=" + ".join(t.name for t in regular),
         privileged=" + ".join(t.name for t in privileged) if private is not None else None,
@@ -206,7 +206,8 @@ def _inside_priv(text: str, bar: Token, tail: list[Token]) -> list[Token]:
 
 def _check_names(text: str, tokens: list[Token], columns: Sequence[str], known: Container[str]) -> None:
     present = set(columns)
-    table = set(functions()) | set(dir(builtins))
+    table = set(functions())
+    callable_ = table | set(dir(builtins))
     for name, token, call in references(tokens):
         if name == "priv" and call:
             continue
@@ -220,11 +221,11 @@ def _check_names(text: str, tokens: list[Token], columns: Sequence[str], known: 
                 text,
                 token.start,
             )
-        if name not in table and name not in known:
+        if name not in callable_ and name not in known:
             if name in present:
                 message = f"{name!r} is a column, not a function."
             else:
-                message = f"There is no function {name!r}.{nearest(name, table)}"
+                message = f"There is no function {name!r}.{nearest(name, callable_)}"
             raise FormulaError(message, text, token.start)
 
 

@@ -196,7 +196,7 @@ def _choose(series: pd.Series, kind: str, n_levels: int, *, ordered: bool) -> tu
     if kind == "ordered" or (ordered and kind == "category"):
         return "ordinal", f"ordered categories, {n_levels} levels"
     if ordered:
-        return "ordinal", f"levels given, {n_levels} of them"
+        return "ordinal", f"marked as categories, {n_levels} levels"
     if kind in ("text", "category"):
         return "ordinal", f"{n_levels} levels"
     if kind == "int" and n_levels <= FEW:
@@ -245,5 +245,5 @@ def response_from_codes(y: Any, levels: Sequence[Any], name: str, family: str) -
                 f"The response {name!r} must hold the labels {listed(levels)} or the codes 1 to "
                 f"{len(levels)}."
             )
-        labels = pd.Categorical.from_codes(codes.astype(int) - 1, categories=levels, ordered=True)
+        labels = pd.Categorical([levels[int(k) - 1] for k in codes], categories=levels, ordered=True)
     return read_response(labels, name, family)

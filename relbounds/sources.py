@@ -22,16 +22,17 @@ class FormulaSource:
     recipe: Recipe
     response_factor: FactorRecipe
 
-    def matrix(self, newdata: Any) -> FloatArray:
-        """Compute every column of the regular part for new rows, NaN where a row misses a value."""
+    def matrix(self, newdata: Any, kept: Sequence[int]) -> FloatArray:
+        """Compute the kept columns for new rows, NaN where a row misses a value."""
         frame = as_frame(newdata, "new data")
-        columns = take(frame, self.recipe.variables, "new data")
+        recipe, places = self.recipe.only(kept)
+        columns = take(frame, recipe.variables, "new data")
         gone, _ = missing_rows(columns, len(frame))
-        out = np.full((len(frame), len(self.recipe.names)), np.nan)
+        out = np.full((len(frame), len(places)), np.nan)
         if not gone.all():
             complete = {k: c[~gone] for k, c in columns.items()}
-            values = self.recipe.matrix(complete, int((~gone).sum()))
-            refuse_infinite(values, self.recipe.names, "new data")
+            values = recipe.matrix(complete, int((~gone).sum()))[:, places]
+            refuse_infinite(values, [recipe.names[j] for j in places], "new data")
             out[~gone] = values
         return out
 
@@ -58,26 +59,27 @@ class ArraySource:
     """Where the columns come from: arrays whose columns have names."""
 
     names: tuple[str, ...]
-    kept: tuple[str, ...]
 
-    def matrix(self, newdata: Any) -> FloatArray:
-        """Take the columns out of a 2-D array, or out of a DataFrame by name."""
+    def matrix(self, newdata: Any, kept: Sequence[int]) -> FloatArray:
+        """Take the kept columns out of a 2-D array, or out of a DataFrame by name."""
         if isinstance(newdata, pd.DataFrame | Mapping) or hasattr(newdata, "to_pandas"):
             frame = as_frame(newdata, "new data")
-            columns = take(frame, self.kept, "new data")
-            out = np.full((len(frame), len(self.names)), np.nan)
-            for name, column in columns.items():
-                if column.dtype.kind not in "fiub":
+            wanted = [self.names[j] for j in kept]
+            columns = take(frame, wanted, "new data")
+            out = np.empty((len(frame), len(wanted)))
+            for j, name in enumerate(wanted):
+                if columns[name].dtype.kind not in "fiub":
                     raise DataError(f"Column {name!r} of the new data must be numbers.")
-                out[:, self.names.index(name)] = column.to_numpy(dtype=float)
+                out[:, j] = columns[name].to_numpy(dtype=float)
             return out
-        values = as_matrix(newdata, "new data")
+        values = as_matrix(newdata, "The new data")
         if values.shape[1] != len(self.names):
             raise DataError(
                 f"The new data have {values.shape[1]} columns, but {len(self.names)} were used to fit: "
                 f"{', '.join(self.names[:8])}{', ...' if len(self.names) > 8 else ''}."
             )
-        refuse_infinite(values, self.names, "new data")
+        values = values[:, list(kept)]
+        refuse_infinite(values, [self.names[j] for j in kept], "new data")
         return values
 
     def response(self, newdata: Any, name: str) -> Any:

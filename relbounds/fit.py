@@ -123,7 +123,12 @@ def make_table(
                 "signed_upper": upper[widest],
             }
         )
-    table = pd.DataFrame.from_records(records).set_index("feature")
+    return judge(pd.DataFrame.from_records(records).set_index("feature"), intervals)
+
+
+def judge(table: pd.DataFrame, intervals: Mapping[str, tuple[Interval, Interval]]) -> pd.DataFrame:
+    """Return a table of bounds with its p-values, classes and directions."""
+    table = table.copy()
     low, high = table["lower"].to_numpy(), table["upper"].to_numpy()
     p = np.ones(len(table))
     classes = np.full(len(table), "irrelevant", dtype=object)

@@ -1,0 +1,318 @@
+"""The papers' selection studies, their figures and ours side by side: python benchmarks/published.py.
+
+Published figures are typed in below with their source. Ours come from `relbounds.simulate`, which draws the
+same kind of data afresh; they are means over seeds. Peers run here on the same data.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import common
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import peers
+
+import relbounds as rb
+from relbounds import simulate
+
+# L. Pfannschmidt's thesis on feature relevance bounds, tables 4.2 (clean) and 4.3 (noise sd 0.5), 30 runs;
+# also table 2 of the ordinal paper of 2020. (elastic net, explicit, implicit) by set.
+ORDINAL = {
+    ("clean", "F1"): [
+        (0.94, 1.0, 1.0), (0.79, 1.0, 1.0), (0.81, 1.0, 1.0), (0.83, 1.0, 1.0), (0.83, 1.0, 1.0),
+        (0.25, 1.0, 1.0), (0.49, 1.0, 1.0), (0.95, 1.0, 1.0), (0.53, 0.98, 0.98),
+    ],
+    ("clean", "precision"): [
+        (0.90, 1.0, 1.0), (0.86, 1.0, 1.0), (0.95, 1.0, 1.0), (0.95, 1.0, 1.0), (0.89, 1.0, 1.0),
+        (1.0, 1.0, 1.0), (0.97, 1.0, 1.0), (0.91, 1.0, 1.0), (1.0, 0.97, 0.97),
+    ],
+    ("clean", "recall"): [
+        (1.0, 1.0, 1.0), (0.82, 1.0, 1.0), (0.74, 1.0, 1.0), (0.77, 1.0, 1.0), (0.84, 1.0, 1.0),
+        (0.15, 1.0, 1.0), (0.41, 1.0, 1.0), (1.0, 1.0, 1.0), (0.37, 1.0, 1.0),
+    ],
+    ("noise", "F1"): [
+        (0.92, 0.95, 0.98), (0.89, 0.97, 0.98), (0.85, 0.97, 0.96), (0.80, 0.96, 0.97), (0.86, 1.0, 1.0),
+        (0.56, 0.94, 0.94), (0.46, 0.90, 0.91), (0.80, 0.98, 0.98), (0.60, 1.0, 1.0),
+    ],
+    ("noise", "precision"): [
+        (0.87, 1.0, 1.0), (0.86, 1.0, 1.0), (0.90, 1.0, 1.0), (0.91, 1.0, 1.0), (0.81, 1.0, 1.0),
+        (1.0, 1.0, 1.0), (0.84, 1.0, 1.0), (0.95, 1.0, 1.0), (1.0, 1.0, 1.0),
+    ],
+    ("noise", "recall"): [
+        (0.99, 0.92, 0.96), (0.94, 0.96, 0.96), (0.83, 0.95, 0.93), (0.74, 0.93, 0.94), (0.99, 1.0, 1.0),
+        (0.40, 0.89, 0.89), (0.35, 0.84, 0.86), (0.70, 0.97, 0.97), (0.43, 1.0, 1.0),
+    ],
+}  # fmt: skip
+# The same, table 4.9, 10 runs: F1 of regular (elastic net, fri) and privileged (elastic net, fri) features.
+PRIVILEGED = [
+    (0.44, 1.0, 0.89, 1.0), (0.48, 1.0, 0.85, 1.0), (0.65, 1.0, 0.91, 1.0), (0.58, 1.0, 0.88, 1.0),
+    (0.67, 1.0, 0.92, 1.0), (0.40, 1.0, 0.69, 0.99), (0.93, 1.0, 1.0, 1.0), (0.70, 1.0, 1.0, 1.0),
+]  # fmt: skip
+# The same, tables 3.1 and 3.3, 50 sets: F1 of (boruta, ensemble, elastic net, fri, stability selection).
+BINARY = [
+    (0.98, 0.96, 0.62, 0.98, 0.77), (0.82, 0.76, 0.84, 0.98, 0.75), (0.91, 0.71, 0.44, 0.99, 1.00),
+    (0.82, 0.84, 0.82, 0.99, 0.91), (0.98, 0.94, 0.80, 0.99, 0.27),
+]  # fmt: skip
+# The same, table 3.7: V-measure of (correlation clustering, fri, HDBSCAN).
+GROUPS = [(0.72, 1.00, 0.79), (0.89, 0.90, 0.81), (1.00, 1.00, 1.00)]
+
+NOISE = {"clean": 0.0, "noise": 0.5}
+LARGE = {8: 3, 9: 1}  # sets of 1000 rows and 40 or 230 features: fewer seeds
+OURS = {
+    "explicit, 1se": {"order": "explicit", "delta": "1se"},
+    "explicit, 0.001": {"order": "explicit", "delta": 0.001},
+    "implicit, 1se": {"order": "implicit", "delta": "1se"},
+    "implicit, 0.001": {"order": "implicit", "delta": 0.001},
+}
+PEERS = ("fri", "elastic net", "stability", "boruta")
+
+
+def fit(sim: simulate.Simulated, seed: int, **options: Any) -> rb.RelboundsResults:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return rb.relbounds(sim.formula, sim.data, seed=seed, progress=False, solver="auto", **options)
+
+
+def classes(result: rb.RelboundsResults, part: str = "regular") -> pd.Series:
+    table = result.table
+    return table.loc[table["part"] == part, "relevance"]
+
+
+def work(study: str, data: str, number: int, method: str, seed: int) -> dict[str, Any]:
+    if study == "ordinal":
+        sim = simulate.paper_set(number, NOISE[data], seed)
+        if method in OURS:
+            return common.selection_scores(sim.truth, classes(fit(sim, seed, **OURS[method])))
+        return common.selection_scores(
+            sim.truth, peers.select(method, sim.data, list(sim.truth.index), "ordinal", seed)
+        )
+    if study == "binary":
+        sim = simulate.paper_binary_set(number, seed=seed)
+        if method in ("1se", "0.001"):
+            delta = "1se" if method == "1se" else 0.001
+            return common.selection_scores(sim.truth, classes(fit(sim, seed, delta=delta)))
+        return common.selection_scores(
+            sim.truth, peers.select(method, sim.data, list(sim.truth.index), "binary", seed)
+        )
+    if study == "privileged":
+        sim = simulate.paper_privileged_set(number, seed=seed)
+        options = {
+            "slack": {},
+            "slack, residual": {"residual": "auto"},
+            "teacher": {"privileged": "teacher"},
+        }[method]
+        result = fit(sim, seed, **options)
+        regular = common.selection_scores(sim.truth, classes(result))
+        hidden = common.selection_scores(sim.truth_privileged, classes(result, "privileged"))
+        return {**regular, **{f"privileged {k}": v for k, v in hidden.items()}}
+    from sklearn.metrics import v_measure_score
+
+    sim = simulate.paper_group_set(number, seed=seed)
+    result = fit(sim, seed, delta="1se" if method == "1se" else 0.001)
+    return {"V": grouping_score(result, sim.groups, v_measure_score)}
+
+
+def grouping_score(result: rb.RelboundsResults, truth: pd.Series, measure: Any) -> float:
+    """V-measure of the flat groups; irrelevant features form one outlier group, as in the paper."""
+    found = pd.Series(result.groups().labels).reindex(truth.index)
+    relevant = classes(result).reindex(truth.index) != "irrelevant"
+    return float(measure(truth, found.where(relevant, -1).fillna(-1).astype(int)))
+
+
+def tasks(args: Any) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+
+    def add(study: str, data: str, number: int, methods: Any, seeds: int) -> None:
+        for method in methods:
+            out.extend(
+                {"study": study, "data": data, "number": number, "method": method, "seed": s}
+                for s in range(seeds)
+            )
+
+    few = min(args.seeds, args.peer_seeds)
+    if "ordinal" in args.only:
+        for number in simulate.papers.PAPER_SETS:
+            for data in NOISE:
+                most = LARGE.get(number, args.seeds)
+                add("ordinal", data, number, OURS, min(args.seeds, most))
+                if number < 9:
+                    add("ordinal", data, number, PEERS, min(few, 1 if number == 8 else few))
+    if "binary" in args.only:
+        for number in simulate.papers.PAPER_BINARY_SETS:
+            add("binary", "noise 0.1", number, ("1se", "0.001"), args.seeds)
+            add("binary", "noise 0.1", number, PEERS, few)
+    if "privileged" in args.only:
+        for number in simulate.papers.PAPER_PRIVILEGED_SETS:
+            add(
+                "privileged",
+                "noise 0.2",
+                number,
+                ("slack", "slack, residual", "teacher"),
+                1 if number == 6 else few,
+            )
+    if "groups" in args.only:
+        for number in simulate.papers.PAPER_GROUP_SETS:
+            add("groups", "identical pairs", number, ("1se", "0.001"), args.seeds)
+    # the quick ones first, so that a run that is stopped has most of the table
+    return sorted(out, key=lambda t: (t["number"] in LARGE, t["number"] == 6 and t["study"] == "privileged"))
+
+
+def means(rows: pd.DataFrame, value: str) -> pd.DataFrame:
+    return rows.pivot_table(index="number", columns="method", values=value, aggfunc="mean")
+
+
+def ordinal_report(rows: pd.DataFrame) -> list[str]:
+    text = ["## Ordinal selection, sets 1-9", ""]
+    text += [
+        "Published: explicit and implicit variants, and the elastic-net surrogate (30 runs). "
+        "Other columns: run here.",
+        "",
+    ]
+    for data in NOISE:
+        here = rows[(rows["study"] == "ordinal") & (rows["data"] == data)]
+        for value in ("F1", "precision", "recall", "classes"):
+            table = means(here, value).reindex(columns=[*OURS, *PEERS])
+            if value != "classes":
+                published = pd.DataFrame(
+                    ORDINAL[data, value],
+                    index=range(1, 10),
+                    columns=["published elastic net", "published explicit", "published implicit"],
+                )
+                table = published.join(table)
+            else:
+                table = table.dropna(axis=1, how="all")
+            table.index.name = "set"
+            name = {"classes": "class accuracy (strong/weak/irrelevant right)"}.get(value, value)
+            text += [
+                f"### {name}, {'clean' if data == 'clean' else 'noise sd 0.5'}",
+                "",
+                common.markdown(table),
+                "",
+            ]
+    return text
+
+
+def report(rows: pd.DataFrame, args: Any) -> str:
+    failed = rows["error"].notna() if "error" in rows else pd.Series(False, index=rows.index)
+    good = rows[~failed]
+    text = ["# Published figures and ours", ""]
+    counts = good.groupby("study")["seed"].nunique().to_dict()
+    text += [
+        common.provenance(
+            "python benchmarks/published.py", ", ".join(f"{k} 0-{v - 1}" for k, v in counts.items())
+        ),
+        f"Sets 8 and 9 have {LARGE[8]} and {LARGE[9]} seeds. Failed runs: {int(failed.sum())}.",
+        "",
+        "![F1 by set](published.png)",
+        "",
+    ]
+    text += ordinal_report(good)
+    binary = good[good["study"] == "binary"]
+    if len(binary):
+        published = pd.DataFrame(
+            BINARY,
+            index=range(1, 6),
+            columns=[f"published {n}" for n in ("boruta", "ensemble", "elastic net", "fri", "stability")],
+        )
+        for value in ("F1", "precision", "recall"):
+            table = means(binary, value).reindex(columns=["1se", "0.001", *PEERS])
+            table.columns = [f"relbounds {c}" if c in ("1se", "0.001") else c for c in table.columns]
+            table = published.join(table) if value == "F1" else table
+            table.index.name = "set"
+            text += [f"## Binary selection, {value}, sets Sim1-Sim5", "", common.markdown(table), ""]
+    hidden = good[good["study"] == "privileged"]
+    if len(hidden):
+        published = pd.DataFrame(
+            PRIVILEGED,
+            index=range(1, 9),
+            columns=[
+                "published EN, regular",
+                "published fri, regular",
+                "published EN, priv.",
+                "published fri, priv.",
+            ],
+        )
+        table = published
+        for value, label in (("F1", "regular"), ("privileged F1", "priv.")):
+            ours = means(hidden, value)
+            ours.columns = [f"{c}: {label}" for c in ours.columns]
+            table = table.join(ours)
+        table.index.name = "set"
+        text += [
+            "## Privileged selection, F1 of regular and of privileged features",
+            "",
+            common.markdown(table),
+            "",
+        ]
+    grouped = good[good["study"] == "groups"]
+    if len(grouped):
+        published = pd.DataFrame(
+            GROUPS,
+            index=range(1, 4),
+            columns=["published correlation", "published fri", "published HDBSCAN"],
+        )
+        ours = means(grouped, "V")
+        ours.columns = [f"relbounds {c}" for c in ours.columns]
+        table = published.join(ours)
+        table.index.name = "set"
+        text += ["## Groups, V-measure", "", common.markdown(table), ""]
+    seconds = good[good["study"].isin(["ordinal", "binary"])].pivot_table(
+        index=["study", "number"], columns="method", values="seconds", aggfunc="mean"
+    )
+    seconds.index = [f"{study} {number}" for study, number in seconds.index]
+    seconds.index.name = "set"
+    text += ["## Seconds per fit, tuning included", "", common.markdown(seconds, 1), ""]
+    notes = common.RESULTS / "published_notes.md"
+    if notes.exists():
+        text += [notes.read_text().rstrip(), ""]
+    return "\n".join(text)
+
+
+def figure(rows: pd.DataFrame) -> None:
+    here = rows[(rows["study"] == "ordinal") & (rows["data"] == "noise")]
+    lines = {
+        "relbounds, delta 1se": means(here, "F1").get("explicit, 1se"),
+        "relbounds, delta 0.001": means(here, "F1").get("explicit, 0.001"),
+        "fri 9, run here": means(here, "F1").get("fri"),
+        "fri, published": pd.Series([row[1] for row in ORDINAL["noise", "F1"]], index=range(1, 10)),
+        "elastic net, published": pd.Series([row[0] for row in ORDINAL["noise", "F1"]], index=range(1, 10)),
+        "boruta, run here": means(here, "F1").get("boruta"),
+    }
+    fig, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
+    lines = {k: v for k, v in lines.items() if v is not None}
+    width = 0.8 / len(lines)
+    colours = ["#0b5394", "#6fa8dc", "#e69138", "#f6b26b", "#b7b7b7", "#6aa84f"]
+    for i, ((name, values), colour) in enumerate(zip(lines.items(), colours, strict=False)):
+        ax.bar(values.index + (i - (len(lines) - 1) / 2) * width, values, width, label=name, color=colour)
+    ax.set(xlabel="set", ylabel="F1 of relevant features", ylim=(0, 1.02), xticks=np.arange(1, 10))
+    ax.set_title("Ordinal selection with noise (sd 0.5)", loc="left")
+    ax.legend(ncols=3, fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    ax.spines[["top", "right"]].set_visible(False)
+    fig.savefig(common.RESULTS / "published.png", dpi=130)
+    plt.close(fig)
+
+
+def main() -> None:
+    options = common.parser("Published figures and ours, side by side.", seeds=10)
+    options.add_argument("--peer-seeds", type=int, default=3, help="seeds for peers and privileged sets")
+    options.add_argument(
+        "--only",
+        nargs="+",
+        default=["ordinal", "binary", "privileged", "groups"],
+        choices=["ordinal", "binary", "privileged", "groups"],
+    )
+    args = options.parse_args()
+    rows = common.run("published", work, tasks(args), args)
+    good = rows[rows["error"].isna()]
+    figure(good)
+    common.write("published", report(rows, args))
+
+
+if __name__ == "__main__":
+    main()

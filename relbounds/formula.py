@@ -80,7 +80,7 @@ def parse(
             f"The formula must be a string such as 'grade ~ age + bmi', not {type(formula).__name__}."
         )
     # One line, so that a caret can point into it.
-    text = "".join(" " if c.isspace() else c for c in formula).strip()
+    text = "".join(" " if c in "\t\n\r\f\v" else c for c in formula).strip()
     if not text:
         raise FormulaError("The formula is empty. Write for example 'grade ~ age + bmi'.")
     tokens = tokenize(text)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -117,8 +119,6 @@ def references(tokens: Sequence[Token]) -> list[tuple[str, Token, bool]]:
 
 def unquote(literal: str) -> str:
     """Return the value of a Python string literal."""
-    import ast
-
     value = ast.literal_eval(literal)
     return value if isinstance(value, str) else str(value)
 
@@ -131,7 +131,9 @@ def quote(name: str) -> str:
     >>> quote("bmi"), quote("blood pressure"), quote("class")
     ('bmi', 'Q("blood pressure")', 'Q("class")')
     """
-    if name.isidentifier() and not keyword.iskeyword(name):
+    # Python reads some letters as others (ligatures as their parts); such a name has to be quoted too.
+    same = unicodedata.normalize("NFKC", name) == name
+    if re.fullmatch(r"[^\W\d]\w*", name) and name.isidentifier() and same and not keyword.iskeyword(name):
         return name
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'Q("{escaped}")'

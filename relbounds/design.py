@@ -216,6 +216,7 @@ def make_design(
     missing: str = "drop",
     standardize: bool = True,
     env: int | EvalEnvironment = 0,
+    unordered: bool = False,
 ) -> Design:
     """Read a formula against data.
 
@@ -241,6 +242,8 @@ def make_design(
         Scale every feature to mean 0 and standard deviation 1.
     env : int or patsy.EvalEnvironment
         Where functions and constants of the formula are looked up: 0 is the caller, 1 the caller's caller.
+    unordered : bool
+        Allow levels without an order: "multiclass" is then a family as well, and "auto" may choose it.
 
     Returns
     -------
@@ -295,7 +298,14 @@ def make_design(
     names_column = parsed.response_variables[0] if len(parsed.response_variables) == 1 else None
     was_missing = any(columns[v].isna().any() for v in parsed.response_variables)
     response = read_response(
-        value, parsed.response, family, order=order, was_missing=was_missing, boxed=boxed, column=names_column
+        value,
+        parsed.response,
+        family,
+        order=order,
+        was_missing=was_missing,
+        boxed=boxed,
+        column=names_column,
+        unordered=unordered,
     )
     for note in (*said, *said_priv):
         warnings.warn(note, RelboundsWarning, stacklevel=3)
@@ -332,6 +342,7 @@ def design_from_arrays(
     standardize: bool = True,
     response: str = "y",
     formula: str = "",
+    unordered: bool = False,
 ) -> Design:
     """Make a design from arrays whose columns are the features already.
 
@@ -354,6 +365,8 @@ def design_from_arrays(
     standardize : bool
     response, formula : str
         What to show in results.
+    unordered : bool
+        As for :func:`make_design`; only without `levels`.
 
     Returns
     -------
@@ -388,7 +401,7 @@ def design_from_arrays(
             )
         refuse_infinite(values, labels, what)
     known = (
-        read_response(y, response, family)
+        read_response(y, response, family, unordered=unordered)
         if levels is None
         else response_from_codes(y, levels, response, family)
     )

@@ -92,6 +92,7 @@ def read_response(
     was_missing: bool = False,
     boxed: bool = False,
     column: str | None = None,
+    unordered: bool = False,
 ) -> Response:
     """Decide the family and the levels of a response.
 
@@ -110,6 +111,8 @@ def read_response(
         Whether the user marked the response as categorical with `C()`.
     column : str or None
         The column behind the response, for the code shown in error messages.
+    unordered : bool
+        Whether the method can do with levels that have no order; "multiclass" is then a family as well.
 
     Examples
     --------
@@ -119,10 +122,11 @@ def read_response(
     >>> response.notes
     ('Family chosen: ordinal (3 integer values).',)
     """
-    if family not in FAMILIES:
+    families = (*FAMILIES, "multiclass") if unordered else FAMILIES
+    if family not in families:
         raise OptionError(
             f"family={family!r} is not known; use one of "
-            f"{', '.join(map(repr, FAMILIES))}.{nearest(family, FAMILIES)}"
+            f"{', '.join(map(repr, families))}.{nearest(family, families)}"
         )
     series = _series(values, name)
     if series.isna().any():
@@ -141,6 +145,8 @@ def read_response(
     notes = []
     if family == "auto":
         family, reason = _choose(series, kind, len(distinct), ordered=order is not None or boxed)
+        if unordered and order is None and kind in ("text", "category") and family == "ordinal":
+            family, reason = "multiclass", f"{len(distinct)} levels without an order"
         notes.append(f"Family chosen: {family} ({reason}).")
     if family == "regression":
         if series.dtype.kind not in "fiub":
@@ -161,7 +167,7 @@ def read_response(
             "family='regression', "
             f"or cut it into levels: pandas.qcut(data[{(column or name)!r}], 5)."
         )
-    if kind in ("text", "category") and order is None and len(distinct) > 2:
+    if kind in ("text", "category") and order is None and len(distinct) > 2 and family != "multiclass":
         raise DataError(_how_to_order(name, column or name, distinct))
     if kind in ("ordered", "category", "text"):
         given = list(order) if order is not None else list(getattr(series.dtype, "categories", distinct))

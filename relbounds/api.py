@@ -9,7 +9,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from relbounds.design import Design, make_design
-from relbounds.fit import fit_plain
+from relbounds.fit_privileged import fit_any
 from relbounds.options import make_options
 from relbounds.results import RelboundsResults
 
@@ -165,4 +165,4 @@ def fit_design(design: Design, **options: Any) -> RelboundsResults:
     checked = make_options(**options)
     # One BLAS thread: the programs are many and small, and the numbers must not depend on the thread count.
     with threadpool_limits(limits=1, user_api="blas"):
-        return RelboundsResults(fit_plain(design, checked))
+        return RelboundsResults(fit_any(design, checked))

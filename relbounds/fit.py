@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +45,31 @@ class Fitted:
     intervals: Mapping[str, tuple[Interval, Interval]]
     table: pd.DataFrame
     notes: tuple[str, ...]
+    help: Help | None
+
+
+@dataclass(frozen=True)
+class Help:
+    """What privileged features did for a fit.
+
+    Parameters
+    ----------
+    way : {"slack", "teacher"}
+        How they were used.
+    score, without, error : float
+        Cross-validated scores with and without them, and the standard error of the former.
+    collapsed : bool
+        Whether the model with them uses no regular feature.
+    teacher : Fitted or None
+        The model on the privileged features that weighed the training rows.
+    """
+
+    way: str
+    score: float
+    without: float
+    error: float
+    collapsed: bool = False
+    teacher: Fitted | None = None
 
 
 def fit_plain(design: Design, options: Options) -> Fitted:
@@ -58,18 +83,32 @@ def fit_plain(design: Design, options: Options) -> Fitted:
             f"No feature is used at C={tuning.C:.4g}: the penalty outweighs the loss. "
             f"The smallest useful C here is {smallest_C(spec.model):.4g}; give a larger C, or C=None to tune it."
         )
+    return finish(design, options, tuning, spec, solution, norm)
+
+
+def finish(
+    design: Design,
+    options: Options,
+    tuning: Tuning,
+    spec: Spec,
+    solution: Solution,
+    norm: float,
+    notes: Sequence[str] = (),
+    help: Help | None = None,
+) -> Fitted:
+    """Go from a baseline to the table: equivalent models, bounds, probes, classes."""
     losses = spec.sample_losses(solution.v)
     delta = resolve_delta(options.delta, losses, float(losses.sum()))
     polytope = equivalent_models(spec.model, solution, delta, options.tolerance)
     variables = [j for target in spec.targets for j in target.variables]
     ranges = signed_ranges(polytope, variables, options)
-    population = draw_population(spec, design.X, polytope, norm, options)
-    populations = {"regular": population}
+    populations = {"regular": draw_population(spec, design.X, polytope, norm, options)}
+    if spec.functions:
+        populations["privileged"] = draw_population(spec, design.Z, polytope, norm, options, "privileged")
     intervals = {part: intervals_of(one, options) for part, one in populations.items()}
-    notes = list(tuning.notes)
-    notes += probe_notes(populations, options)
+    said = [*tuning.notes, *notes, *probe_notes(populations, options)]
     table = make_table(spec, solution.v, ranges, norm, intervals)
-    notes += certificate_notes(spec, ranges, norm)
+    said += certificate_notes(spec, ranges, norm)
     return Fitted(
         design,
         options,
@@ -83,7 +122,8 @@ def fit_plain(design: Design, options: Options) -> Fitted:
         populations,
         intervals,
         table,
-        tuple(notes),
+        tuple(said),
+        help,
     )
 
 

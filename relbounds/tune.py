@@ -15,7 +15,7 @@ from relbounds.metrics import f1_weighted, mmae, r2
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
-from relbounds.spec import FloatArray, Setting, build, decide
+from relbounds.spec import FloatArray, Setting, Spec, build, decide
 
 # The path of C in units of the smallest C at which any feature is used.
 PATH = np.geomspace(1.5, 2e4, 14)
@@ -88,12 +88,12 @@ def make_folds(design: Design, cv: int, seed: int) -> tuple[NDArray[np.intp], tu
 def tune(design: Design, options: Options) -> Tuning:
     """Choose C and epsilon for a plain model; a number given by the user is taken as it is."""
     name, score, larger = METRICS[design.family]
-    settings = _settings(design, options)
+    settings = plain_settings(design, options)
     if isinstance(options.C, float | int) and len(settings) == 1:
         return Tuning(float(options.C), settings[0], name, None, pd.DataFrame(), 0, "fixed", ())
-    small, rate, notes = _subsample(design, options.seed)
+    small, rate, notes = subsample(design, options.seed)
     fold, fold_notes = make_folds(small, options.cv, options.seed)
-    grids = [_grid_of_C(design, setting, options) for setting in settings]
+    grids = [grid_of_C(design, setting, options) for setting in settings]
     with stage("tuning", len(settings), options.progress) as done:
         scores = run(
             _score_paths,
@@ -135,7 +135,8 @@ def choose(table: pd.DataFrame, rule: str, larger: bool) -> int:
     return int(table.loc[loss <= limit, "C"].idxmin())
 
 
-def _settings(design: Design, options: Options) -> list[Setting]:
+def plain_settings(design: Design, options: Options) -> list[Setting]:
+    """Return the settings to choose from: one, and for regression one per width of the tube."""
     if design.family != "regression":
         return [Setting(order=options.order)]
     if options.epsilon is None:
@@ -145,13 +146,14 @@ def _settings(design: Design, options: Options) -> list[Setting]:
     return [Setting(order=options.order, epsilon=float(tube)) for tube in tubes]
 
 
-def _grid_of_C(design: Design, setting: Setting, options: Options) -> FloatArray:
+def grid_of_C(design: Design, setting: Setting, options: Options) -> FloatArray:
+    """Return the values of C to choose from, in ascending order."""
     if options.C is None:
         return smallest_C(build(design, setting).model) * PATH
     return np.unique(np.asarray(options.C, dtype=float))
 
 
-def _subsample(design: Design, seed: int) -> tuple[Design, float, tuple[str, ...]]:
+def subsample(design: Design, seed: int) -> tuple[Design, float, tuple[str, ...]]:
     """Return at most LARGEST_TUNED rows, dealt level by level, and the share of the total weight they carry."""
     n = len(design.y)
     if n <= LARGEST_TUNED:
@@ -176,10 +178,14 @@ def _score_paths(s: int, shared: tuple) -> FloatArray:
     for i, (f, path) in enumerate(zip(folds, fit_folds(spec.model, grids[s], prices), strict=True)):
         held_out = fold == f
         for j, solution in enumerate(path):
-            scores = design.X[held_out] @ spec.weights_of(solution.v)
-            guess = decide(scores, spec.thresholds_of(solution.v), design.family)
-            out[i, j] = score(design.y[held_out], guess)
+            out[i, j] = score_of(spec, solution.v, design, held_out, score)
     return out
+
+
+def score_of(spec: Spec, v: FloatArray, design: Design, rows: NDArray[np.bool_], score: Score) -> float:
+    """Score a model on some rows; it reads their regular features only."""
+    guess = decide(design.X[rows] @ spec.weights_of(v), spec.thresholds_of(v), design.family)
+    return score(design.y[rows], guess)
 
 
 def _tabulate(scores: list[FloatArray], settings: list[Setting], grids: list[FloatArray]) -> pd.DataFrame:

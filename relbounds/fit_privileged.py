@@ -1,0 +1,147 @@
+"""Fits with privileged features: as functions of the slack, or through a teacher."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from relbounds.baseline import fit_baseline
+from relbounds.bounds import ZERO, equivalent_models, resolve_delta
+from relbounds.design import Design
+from relbounds.errors import RelboundsWarning
+from relbounds.fit import Fitted, Help, finish, fit_plain, intervals_of, judge, make_table
+from relbounds.lp.problem import Ranges
+from relbounds.options import Options
+from relbounds.privileged import build_slack, teacher_design, teacher_slacks, teacher_weights
+from relbounds.probes import Population
+from relbounds.spec import build
+from relbounds.tune import METRICS
+from relbounds.tune_privileged import Compared, tune_slack, tune_teacher
+
+
+def fit_any(design: Design, options: Options) -> Fitted:
+    """Fit a design the way its features and the options ask for."""
+    if not design.Z.shape[1]:
+        return fit_plain(design, options)
+    return fit_teacher(design, options) if options.privileged == "teacher" else fit_slack(design, options)
+
+
+def fit_slack(design: Design, options: Options) -> Fitted:
+    """Fit the model whose slacks are functions of the privileged features."""
+    compared = tune_slack(design, options)
+    tuning = compared.tuning
+    spec = build_slack(design, tuning.setting)
+    solution = fit_baseline(spec.model, tuning.C)
+    used = float(np.abs(spec.weights_of(solution.v)).sum())
+    norm = used + sum(float(np.abs(solution.v[f.start : f.offset]).sum()) for f in spec.functions)
+    collapsed = used <= ZERO * max(1.0, norm)
+    help = Help("slack", float(tuning.score or 0.0), compared.without, compared.error, collapsed)
+    notes = [comparison(compared, design.family)]
+    if collapsed:
+        notes.append(collapse_note(tuning.C, np.isinf(tuning.setting.residual)))
+        warnings.warn(notes[-1], RelboundsWarning, stacklevel=2)
+    if norm > ZERO:
+        return finish(design, options, tuning, spec, solution, norm, notes, help)
+
+    # No norm at all: with a budget of its own the set is one point, and every interval is [0, 0].
+    if options.tolerance == "joint":
+        notes.append("The norm of the baseline is 0, so the bounds are in the units of the weights.")
+        return finish(design, options, tuning, spec, solution, 1.0, notes, help)
+    nothing = np.zeros(sum(len(target.variables) for target in spec.targets))
+    ranges = Ranges(nothing, nothing, nothing, nothing == 0, ("none needed",) * len(nothing))
+    empty = Population(np.zeros(options.probes), np.zeros(options.probes), 0, 0)
+    intervals = {part: intervals_of(empty, options) for part in ("regular", "privileged")}
+    losses = spec.sample_losses(solution.v)
+    delta = resolve_delta(options.delta, losses, float(losses.sum()))
+    return Fitted(
+        design,
+        options,
+        tuning,
+        spec,
+        solution,
+        1.0,
+        delta,
+        equivalent_models(spec.model, solution, delta, options.tolerance),
+        ranges,
+        {"regular": empty, "privileged": empty},
+        intervals,
+        make_table(spec, solution.v, ranges, 1.0, intervals),
+        (*tuning.notes, *notes),
+        help,
+    )
+
+
+def fit_teacher(design: Design, options: Options) -> Fitted:
+    """Fit a plain model on the privileged features, weigh the rows by it, and fit the student with these weights."""
+    teacher = fit_plain(teacher_design(design), options.replace(C=None, epsilon=None))
+    slacks = teacher_slacks(teacher.spec, teacher.solution.v)
+    weights = teacher_weights(slacks, design.family)
+    compared = tune_teacher(design, teacher.tuning, weights, options)
+    tuning = compared.tuning
+    taught = replace(design, weights=design.weights * weights)
+    spec = build(taught, tuning.setting)
+    solution = fit_baseline(spec.model, tuning.C)
+    used = float(np.abs(spec.weights_of(solution.v)).sum())
+    collapsed = used <= ZERO
+    help = Help("teacher", float(tuning.score or 0.0), compared.without, compared.error, collapsed, teacher)
+    lessened = int(np.sum(weights < 1.0))
+    notes = [
+        comparison(compared, design.family),
+        f"The teacher lowers the weight of {lessened} of {len(weights)} training rows; the bounds of privileged "
+        "features are those of the teacher, as shares of its own norm.",
+    ]
+    student = finish(taught, options, tuning, spec, solution, used if used > ZERO else 1.0, notes, help)
+    table = pd.concat([student.table, teacher.table.assign(part="privileged")])
+    intervals = {**student.intervals, "privileged": teacher.intervals["regular"]}
+    columns = ["part", "term", "weight", "lower", "upper", "signed_lower", "signed_upper"]
+    said = (*student.notes, *(f"Teacher: {note}" for note in teacher.notes if note not in student.notes))
+    return replace(
+        student,
+        design=design,
+        populations={**student.populations, "privileged": teacher.populations["regular"]},
+        intervals=intervals,
+        table=judge(table[columns], intervals),
+        notes=said,
+    )
+
+
+def comparison(compared: Compared, family: str) -> str:
+    """Say what cross-validation thinks of the privileged features.
+
+    Examples
+    --------
+    >>> from relbounds.spec import Setting
+    >>> from relbounds.tune import Tuning
+    >>> tuning = Tuning(1.0, Setting(), "MMAE", 0.21, pd.DataFrame(), 5, "best", ())
+    >>> comparison(Compared(tuning, 0.27, 0.02), "ordinal")
+    'CV MMAE 0.210 with privileged features, 0.270 without.'
+    """
+    name, _, larger = METRICS[family]
+    score = float(compared.tuning.score or 0.0)
+    gain = score - compared.without if larger else compared.without - score
+    text = f"CV {name} {score:.3f} with privileged features, {compared.without:.3f} without"
+    if gain <= 1e-9:
+        return f"{text}: they do not help prediction here."
+    if gain < compared.error:
+        return f"{text}: less than a standard error apart, so they hardly help prediction here."
+    return f"{text}."
+
+
+def collapse_note(C: float, published: bool) -> str:
+    """Say that the model uses no regular feature, and what to do about it.
+
+    Examples
+    --------
+    >>> collapse_note(0.1, True)[:60]
+    'The privileged model uses no regular feature at C=0.1: one c'
+    """
+    finite = "a finite price for unexplained slack (residual=3, or residual='auto' to tune it)"
+    remedies = ["a larger C", finite if published else "a lower residual", "privileged='teacher'"]
+    return (
+        f"The privileged model uses no regular feature at C={C:.4g}: one constant slack for all rows is cheaper than "
+        f"any correcting function that covers the worst row. Every prediction is the same. Try {remedies[0]}, "
+        f"{remedies[1]} or {remedies[2]}."
+    )

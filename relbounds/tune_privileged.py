@@ -1,0 +1,203 @@
+"""Choose C, gamma and kappa of models with privileged features, coarse to fine; folds predict without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from relbounds.baseline import fit_folds, fit_path
+from relbounds.design import Design
+from relbounds.options import Options
+from relbounds.parallel import run
+from relbounds.privileged import fold_models, teacher_design, teacher_slacks, teacher_weights
+from relbounds.progress import stage
+from relbounds.spec import FloatArray, Setting, build
+from relbounds.tune import METRICS, Score, Tuning, choose, grid_of_C, make_folds, score_of, subsample, tune
+
+# Weights of the privileged features' norm to choose from, beside 1.
+GAMMAS = (0.1, 1.0, 10.0)
+# Prices of slack that privileged features do not explain. Near 1 they hardly matter; infinity is the published model.
+RESIDUALS = (1.5, 3.0, 10.0, np.inf)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A choice with privileged features, and the plain model's cross-validated score beside it."""
+
+    tuning: Tuning
+    without: float
+    error: float
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """Rows dealt into folds, what share of the data they are, and how a fold is scored."""
+
+    design: Design
+    fold: NDArray[np.intp]
+    rate: float
+    score: Score
+
+
+def tune_slack(design: Design, options: Options) -> Compared:
+    """Choose C, gamma and kappa of the model whose slacks are functions of the privileged features."""
+    name, score, larger = METRICS[design.family]
+    plain = _plain(design, options)
+    small, rate, notes = subsample(design, options.seed)
+    fold, fold_notes = make_folds(small, options.cv, options.seed)
+    folds = _Folds(small, fold, rate, score)
+    base = replace(plain.setting, slack=True, correcting=options.correcting)
+    gammas = _listed(options.gamma, GAMMAS)
+    residuals = RESIDUALS if options.residual == "auto" else (float(options.residual),)
+    grid = grid_of_C(design, plain.setting, options)
+    tuned = options.C is None
+    tried: list[pd.DataFrame] = []
+
+    # coarse: the middle gamma, every kappa, every other C
+    middle = gammas[len(gammas) // 2]
+    settings = [replace(base, gamma=middle, residual=kappa) for kappa in residuals]
+    tried.append(_try(folds, settings, grid[::2] if tuned else grid, options))
+    best = _best(tried, options, larger)
+    # then the other gammas, and last the values of C beside the best
+    others = [replace(base, gamma=g, residual=float(best["residual"])) for g in gammas if g != middle]
+    if others:
+        near = _near(grid, float(best["C"]), 2) if tuned else grid
+        tried.append(_try(folds, others, near, options))
+        best = _best(tried, options, larger)
+    if tuned:
+        setting = replace(base, gamma=float(best["gamma"]), residual=float(best["residual"]))
+        beside = [C for C in _near(grid, float(best["C"]), 1) if C != best["C"]]
+        tried.append(_try(folds, [setting], np.array(beside), options))
+        best = _best(tried, options, larger)
+    table = pd.concat(tried, ignore_index=True).sort_values(["residual", "gamma", "C"], ignore_index=True)
+    setting = replace(base, gamma=float(best["gamma"]), residual=float(best["residual"]))
+    fixed = len(table) == 1
+    tuning = Tuning(
+        C=float(best["C"]),
+        setting=setting,
+        metric=name,
+        score=float(best["mean"]),
+        table=table,
+        folds=int(fold.max()) + 1,
+        rule="fixed" if fixed else options.rule,
+        notes=notes + fold_notes,
+    )
+    return Compared(tuning, float(plain.score or 0.0), float(best["se"]))
+
+
+def tune_teacher(design: Design, teacher: Tuning, weights: FloatArray, options: Options) -> Compared:
+    """Choose C of a student; each fold has a teacher of its own that never saw the rows held out."""
+    name, score, larger = METRICS[design.family]
+    plain = _plain(design, options)
+    small, rate, notes = subsample(design, options.seed)
+    if len(small.y) < len(design.y):
+        lessons = build(teacher_design(small), teacher.setting)
+        weights = teacher_weights(
+            teacher_slacks(lessons, fit_path(lessons.model, [teacher.C / rate])[0].v), design.family
+        )
+    fold, fold_notes = make_folds(small, options.cv, options.seed)
+    grid = grid_of_C(design, plain.setting, options)
+    spec = build(small, plain.setting)
+    numbers = [f for f in range(fold.max() + 1) if np.any(fold == f)]
+    lessons = build(teacher_design(small), teacher.setting)
+    share = [rate * float(small.weights[fold != f].sum() / small.weights.sum()) for f in numbers]
+    prices = np.array(
+        [lessons.model.c * (fold[lessons.rows.sample] != f) / s for f, s in zip(numbers, share, strict=True)]
+    )
+    taught = fit_folds(lessons.model, [teacher.C], prices)
+    total = float((small.weights * weights).sum())
+    rows = []
+    for f, path in zip(numbers, taught, strict=True):
+        own = teacher_weights(teacher_slacks(lessons, path[0].v), design.family) * (fold != f)
+        part = rate * float((small.weights * own).sum()) / total
+        rows.append(spec.model.c * own[spec.rows.sample] / part)
+    with stage("tuning, student", 1, options.progress) as done:
+        paths = fit_folds(spec.model, grid, np.array(rows))
+        done(1)
+    scores = np.array(
+        [
+            [score_of(spec, solution.v, small, fold == f, score) for solution in path]
+            for f, path in zip(numbers, paths, strict=True)
+        ]
+    )
+    table = _frame(plain.setting, grid, scores).drop(columns=["gamma", "residual"])
+    best = table.loc[choose(table, options.rule, larger)]
+    rule = "fixed" if len(table) == 1 else options.rule
+    tuning = Tuning(
+        float(best["C"]),
+        plain.setting,
+        name,
+        float(best["mean"]),
+        table,
+        len(numbers),
+        rule,
+        notes + fold_notes,
+    )
+    return Compared(tuning, float(plain.score or 0.0), float(best["se"]))
+
+
+def _plain(design: Design, options: Options) -> Tuning:
+    """Tune the model without privileged features, scored by cross-validation even where C is fixed."""
+    C = (float(options.C),) if isinstance(options.C, float | int) else options.C
+    return tune(design, options.replace(C=C))
+
+
+def _listed(value: float | Sequence[float] | None, default: tuple[float, ...]) -> tuple[float, ...]:
+    if value is None:
+        return default
+    return tuple(float(v) for v in value) if isinstance(value, Sequence) else (float(value),)
+
+
+def _near(grid: FloatArray, C: float, step: int) -> FloatArray:
+    """Return C and its neighbours `step` places away on the grid."""
+    place = int(np.argmin(np.abs(np.log(grid / C))))
+    return grid[[k for k in (place - step, place, place + step) if 0 <= k < len(grid)]]
+
+
+def _best(tried: Sequence[pd.DataFrame], options: Options, larger: bool) -> pd.Series:
+    table = pd.concat(tried, ignore_index=True)
+    return table.loc[choose(table, options.rule, larger)]
+
+
+def _try(folds: _Folds, settings: Sequence[Setting], grid: FloatArray, options: Options) -> pd.DataFrame:
+    """Score every C of the grid under every setting."""
+    with stage("tuning", len(settings), options.progress) as done:
+        scores = run(
+            _score_setting,
+            list(settings),
+            shared=(folds, grid),
+            n_jobs=options.n_jobs,
+            client=options.client,
+            progress=done,
+        )
+    return pd.concat(
+        [_frame(setting, grid, one) for setting, one in zip(settings, scores, strict=True)], ignore_index=True
+    )
+
+
+def _score_setting(setting: Setting, shared: tuple[_Folds, FloatArray]) -> FloatArray:
+    folds, grid = shared
+    out = []
+    for f, spec, share in fold_models(folds.design, folds.fold, setting):
+        # C prices one row; with fewer rows the same balance of norm and loss needs a larger C
+        path = fit_folds(spec.model, grid / (share * folds.rate), spec.model.c[None, :])[0]
+        held_out = folds.fold == f
+        out.append([score_of(spec, one.v, folds.design, held_out, folds.score) for one in path])
+    return np.array(out)
+
+
+def _frame(setting: Setting, grid: FloatArray, scores: FloatArray) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "C": grid,
+            "gamma": setting.gamma,
+            "residual": setting.residual,
+            "epsilon": setting.epsilon,
+            "mean": scores.mean(axis=0),
+            "se": scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0,
+        }
+    )

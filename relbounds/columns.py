@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from patsy import EvalEnvironment
 
-from relbounds.errors import DataError, listed
+from relbounds.errors import DataError, counted, listed
 from relbounds.factors import FactorRecipe, is_box, memorize, plain_name
 from relbounds.frames import plain
 from relbounds.terms import Factor, Term
@@ -56,7 +56,7 @@ def code(
     if not isinstance(array, pd.Series):
         array = pd.Series(value if isinstance(value, pd.Categorical) else array, index=index)
     series = plain(array.rename(name))
-    if not boxed and series.dtype.kind in "fiub":
+    if levels is None and not boxed and series.dtype.kind in "fiub":
         return Coded(series.to_numpy(dtype=float)[:, None], ("",), None)
     if levels is None:
         levels = used_levels(series, wanted)
@@ -67,7 +67,7 @@ def code(
 
 
 def _rows(got: int, n: int) -> str:
-    return f"it gives {got} value{'s' * (got != 1)} for {n} rows."
+    return f"it gives {counted(got, 'value')} for {counted(n, 'row')}."
 
 
 def label(level: Any) -> str:
@@ -124,10 +124,8 @@ def level_codes(series: pd.Series, levels: Sequence[Any], name: str, what: str) 
     if unseen.any():
         strange = list(pd.unique(values[unseen]))
         raise DataError(
-            f"Column {name!r} of the {what} holds {listed(strange)} ({int(unseen.sum())} "
-            f"row{'s' * (int(unseen.sum()) > 1)}), not seen in the training data. Known levels: "
-            f"{listed(levels)}. "
-            "Recode or remove these rows."
+            f"Column {name!r} of the {what} holds {listed(strange)} ({counted(int(unseen.sum()), 'row')}), "
+            f"not seen in the training data. Known levels: {listed(levels)}. Recode or remove these rows."
         )
     return codes
 
@@ -139,6 +137,7 @@ class Recipe:
     terms: tuple[Term, ...]
     factors: Mapping[str, FactorRecipe]
     levels: Mapping[str, tuple[Any, ...] | None]
+    widths: Mapping[str, int]
     names: tuple[str, ...]
     of_term: tuple[str, ...]
 
@@ -157,6 +156,7 @@ class Recipe:
             terms,
             {k: v for k, v in self.factors.items() if k in codes},
             {k: v for k, v in self.levels.items() if k in codes},
+            {k: v for k, v in self.widths.items() if k in codes},
             tuple(self.names[j] for j in there),
             tuple(self.of_term[j] for j in there),
         )
@@ -165,10 +165,19 @@ class Recipe:
 
     def matrix(self, data: Mapping[str, pd.Series], n: int, what: str = "new data") -> FloatArray:
         """Compute the columns for rows without missing values."""
-        coded = {
-            key: code(recipe, data, n, what, self.levels[key]).values for key, recipe in self.factors.items()
-        }
-        return _assemble(self.terms, coded, n)
+        coded = {key: code(recipe, data, n, what, self.levels[key]) for key, recipe in self.factors.items()}
+        for key, now in coded.items():
+            if self.levels[key] is None and now.levels is not None:
+                raise DataError(
+                    f"{key!r} was a number in the training data, but holds {listed(now.levels)} in the "
+                    f"{what}. Convert it to numbers."
+                )
+            if len(now.endings) != self.widths[key]:
+                columns = counted(len(now.endings), "column")
+                raise DataError(
+                    f"{key!r} gives {columns} for the {what}, but {self.widths[key]} in training."
+                )
+        return _assemble(self.terms, {key: c.values for key, c in coded.items()}, n)
 
 
 def learn(
@@ -198,7 +207,12 @@ def learn(
             full.append(":".join(f.code + e for f, e in zip(term.factors, ends, strict=True)))
             of_term.append(term.name)
     recipe = Recipe(
-        tuple(terms), recipes, {k: c.levels for k, c in coded.items()}, _unique(short, full), tuple(of_term)
+        tuple(terms),
+        recipes,
+        {k: c.levels for k, c in coded.items()},
+        {k: len(c.endings) for k, c in coded.items()},
+        _unique(short, full),
+        tuple(of_term),
     )
     return recipe, _assemble(terms, {k: c.values for k, c in coded.items()}, n), notes
 

@@ -19,6 +19,7 @@ from relbounds.formula import parse
 from relbounds.frames import as_frame, case_weights, check_weights, take
 from relbounds.prepare import (
     as_series,
+    check_matrix,
     column_names,
     complete_rows,
     made_missing,
@@ -391,15 +392,10 @@ def design_from_arrays(
             f"X, y and Z must have the same number of rows: {n}, {len(np.asarray(y))}"
             + ("." if Z is None else f" and {len(private)}.")
         )
-    for values, labels, what in ((matrix, names, "X"), (private, priv_names, "Z")):
-        if values.shape[1] != len(labels):
-            raise DataError(f"{what} has {values.shape[1]} columns but {len(labels)} names.")
-        bad = [f"{v!r} ({int(c)})" for v, c in zip(labels, np.isnan(values).sum(axis=0), strict=True) if c]
-        if bad:
-            raise DataError(
-                f"{what} has missing values in {', '.join(bad[:8])}. Drop these rows or fill them in."
-            )
-        refuse_infinite(values, labels, what)
+    terms = names if terms is None else [str(t) for t in terms]
+    priv_terms = priv_names if priv_terms is None else [str(t) for t in priv_terms]
+    check_matrix(matrix, names, terms, "X")
+    check_matrix(private, priv_names, priv_terms, "Z")
     known = (
         read_response(y, response, family, unordered=unordered)
         if levels is None
@@ -415,9 +411,9 @@ def design_from_arrays(
         private,
         known,
         names=names,
-        terms=list(terms) if terms is not None else names,
+        terms=terms,
         priv_names=priv_names,
-        priv_terms=list(priv_terms) if priv_terms is not None else priv_names,
+        priv_terms=priv_terms,
         weights=weights,
         standardize=standardize,
         formula=formula,

@@ -65,6 +65,17 @@ def listed(items: Iterable[object], most: int = 8) -> str:
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the closest candidate, or an empty string.
 

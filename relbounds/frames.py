@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from relbounds.errors import DataError, OptionError, listed, nearest
+from relbounds.errors import DataError, OptionError, counted, listed, nearest
 
 
 def as_frame(data: Any, what: str = "data") -> pd.DataFrame:
@@ -77,7 +77,9 @@ def plain(column: pd.Series) -> pd.Series:
     if isinstance(dtype, pd.CategoricalDtype):
         return column
     if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
-        return column.astype(float) if dtype.kind == "f" else column
+        # Small integers would overflow in x**2, short floats would lose digits in log(x).
+        wide = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}[dtype.kind]
+        return column.astype(np.float64 if dtype == np.uint64 else wide)
     if types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype):
         raise DataError(
             f"Column {column.name!r} holds dates. Turn them into a number first, "
@@ -170,7 +172,7 @@ def take(frame: pd.DataFrame, names: Iterable[str], what: str = "data") -> dict[
             count = int(np.isinf(column.to_numpy()).sum())
             if count:
                 raise DataError(
-                    f"Column {name!r} of the {what} holds {count} infinite value{'s' * (count > 1)}. "
+                    f"Column {name!r} of the {what} holds {counted(count, 'infinite value')}. "
                     "Replace them by numbers, or by missing values to drop the rows: "
                     "data.replace([numpy.inf, -numpy.inf], numpy.nan)."
                 )
@@ -258,7 +260,7 @@ def check_weights(values: NDArray[np.float64], n: int, where: str = "weights") -
     bad = ~np.isfinite(values)
     if bad.any():
         raise OptionError(
-            f"The {where} hold {int(bad.sum())} missing or infinite value{'s' * (bad.sum() > 1)} "
+            f"The {where} hold {counted(int(bad.sum()), 'missing or infinite value')} "
             f"(first in row {int(np.argmax(bad))}). Fill them in; 0 leaves a row without influence."
         )
     if (values < 0).any():

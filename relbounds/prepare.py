@@ -14,6 +14,7 @@ from relbounds.errors import DataError, OptionError, listed
 from relbounds.formula import ParsedFormula
 from relbounds.frames import missing_rows
 from relbounds.response import Response
+from relbounds.sources import refuse_infinite
 
 CONSTANT = 1e-12  # a column whose spread is this small beside its size is rounding noise
 
@@ -149,3 +150,23 @@ def column_names(values: Any, names: Sequence[str] | None, stem: str, what: str)
     if doubled:
         raise DataError(f"{what} holds {listed(doubled)} more than once. Give each column its own name.")
     return names
+
+
+def check_matrix(values: FloatArray, names: Sequence[str], terms: Sequence[str], what: str) -> None:
+    """Raise unless there is one name and one term per column, and every value is a finite number.
+
+    Examples
+    --------
+    >>> check_matrix(np.ones((2, 1)), ["x"], ["x"], "X")
+    """
+    if values.shape[1] != len(names):
+        raise DataError(f"{what} has {values.shape[1]} columns but {len(names)} names.")
+    if len(names) != len(terms):
+        raise DataError(f"{what} has {len(names)} columns but {len(terms)} terms.")
+    missing = np.isnan(values).sum(axis=0)
+    if missing.any():
+        shown = [f"{name!r} ({int(count)})" for name, count in zip(names, missing, strict=True) if count]
+        raise DataError(
+            f"{what} has missing values in {', '.join(shown[:8])}. Drop these rows or fill them in."
+        )
+    refuse_infinite(values, names, what)

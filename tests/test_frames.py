@@ -1,0 +1,215 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from relbounds.design import make_design
+from relbounds.errors import DataError, FormulaError, OptionError, RelboundsError, RelboundsWarning
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(1)
+    n = 60
+    return pd.DataFrame(
+        {
+            "grade": pd.Categorical(
+                rng.choice(["low", "mid", "high"], n), ["low", "mid", "high"], ordered=True
+            ),
+            "x1": rng.normal(size=n),
+            "x2": rng.exponential(size=n) + 0.1,
+            "x3": rng.normal(5, 2, size=n),
+            "site": rng.choice(list("ABC"), n),
+            "stage": pd.Categorical(rng.choice(["I", "II"], n), ["I", "II"], ordered=True),
+            "smoker": rng.random(n) < 0.5,
+            "z1": rng.normal(size=n),
+            "z2": rng.exponential(size=n) + 0.1,
+            "rater": rng.integers(1, 4, n),
+            "odd name": rng.normal(size=n),
+        },
+        index=pd.Index([f"p{i}" for i in range(n)], name="patient"),
+    )
+
+
+# -- data as they come
+
+
+@pytest.mark.parametrize(
+    "dtype", ["Int64", "Float64", "int8", "float32", "object", "int64[pyarrow]", "Sparse[int]"]
+)
+def test_numbers_of_any_type(dtype):
+    data = pd.DataFrame({"y": [1.5, 2.5, 3.5, 4.0], "x": pd.Series([1, 2, 3, 7]).astype(dtype)})
+    design = make_design("y ~ x + log(x)", data, standardize=False)
+    np.testing.assert_array_equal(design.X[:, 0], [1, 2, 3, 7])
+    np.testing.assert_allclose(design.X[:, 1], np.log([1, 2, 3, 7]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["string", "str", "object", "category", "string[pyarrow]"])
+def test_text_of_any_type(dtype):
+    data = pd.DataFrame({"y": pd.Series(["no", "yes", "no", "yes", None], dtype=dtype)})
+    data["s"] = pd.Series(["b", "a", "b", None, "a"], dtype=dtype)
+    design = make_design("y ~ s", data)
+    assert design.names == ("s[a]", "s[b]")
+    assert design.levels == ("no", "yes") and design.n_dropped == 2
+    assert list(design.decode([1, 2])) == ["no", "yes"]
+
+
+def test_nullable_truth_values():
+    data = pd.DataFrame(
+        {"y": pd.Series([True, False, None, True], dtype="boolean"), "x": [1.0, 2.0, 3.0, 4.0]}
+    )
+    design = make_design("y ~ x", data)
+    assert design.family == "binary" and design.n_dropped == 1
+    data = pd.DataFrame(
+        {"b": pd.Series([True, False, None, True], dtype="boolean"), "x": [1.0, 2.0, 3.0, 4.5]}
+    )
+    assert make_design("x ~ b", data, standardize=False).X.ravel().tolist() == [1.0, 0.0, 1.0]
+
+
+def test_dict_and_number_names():
+    assert make_design("y ~ x", {"y": [1.0, 2.0, 4.5], "x": [1, 2, 3]}).names == ("x",)
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(5, 3)))
+    design = make_design("Q('0') ~ .", data)
+    assert design.names == ("1", "2")
+    np.testing.assert_array_equal(design.transform(data), design.X)
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (pd.DataFrame({"y": [], "x": []}), "no rows"),
+        (pd.DataFrame(index=[1, 2]), "no columns"),
+        (np.zeros((3, 2)), r"pandas.DataFrame\(array, columns"),
+        ([[1, 2]], "named columns"),
+        (None, "NoneType"),
+        ("file.csv", "str"),
+        ({"y": [1, 2], "x": [1]}, "do not fit together"),
+        (pd.DataFrame([[1, 2, 3]], columns=["y", "x", "x"]), "more than one column named 'x'"),
+        (pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("y", "a"), ("x", "b")])), "2 levels"),
+        ({"y": [1.0, 2.0, 3.5], "x": [None, None, None]}, "'x' has no values at all"),
+        ({"y": [1.0, 2.0, 3.5], "x": [1.0, np.inf, -np.inf]}, "'x' of the data holds 2 infinite values"),
+        ({"y": [1.0, np.inf, 3.5], "x": [1.0, 2.0, 3.0]}, "'y' of the data holds 1 infinite value"),
+        ({"y": [1.0, 2.0, 3.5], "x": [1.0, "a", 3.0]}, r"'x' mixes types: numbers \(1.0\), text \('a'\)"),
+        ({"y": [1.0, 2.0, 3.5], "x": [[1], [2], [3]]}, "'x' holds values of type list"),
+        ({"y": [1.0, 2.0, 3.5], "x": [1j, 2j, 3j]}, "complex"),
+        ({"y": [1.0, 2.0, 3.5], "x": pd.date_range("2020", periods=3)}, "'x' holds dates"),
+        ({"y": [1.0, 2.0, 3.5], "x": pd.to_timedelta([1, 2, 3], "D")}, "'x' holds durations"),
+        ({"y": [2.0, 2.0, 2.0], "x": [1, 2, 3]}, "only one value: 2.0"),
+        ({"y": ["a", "a", None], "x": [1, 2, 3]}, "only one value: 'a'"),
+        ({"y": [1.0, None, 3.0], "x": [None, 1.0, None]}, "no row is left"),
+        ({"y": [1.0, 2.0, 3.5], "x": [-1.0, -2.0, -3.0]}, "'x' is constant|no row is left|constant"),
+    ],
+)
+def test_data_that_cannot_be_used(data, message):
+    formula = "y ~ log(x)" if "left|" in message else "y ~ x"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelboundsWarning)
+        with pytest.raises(DataError, match=message):
+            make_design(formula, data)
+
+
+def test_infinite_by_transform(data):
+    data.loc["p3", "x2"] = 0.0
+    with pytest.raises(DataError, match=r"infinite values in 'log\(x2\)' \(1\)"):
+        make_design("grade ~ log(x2)", data)
+
+
+def test_missing_by_transform(data):
+    data.loc["p3", "x2"] = -1.0
+    with pytest.warns(RelboundsWarning, match=r"1 row for which a transform has no value \(log\(x2\) in 1\)"):
+        design = make_design("grade ~ log(x2) + x1", data)
+    assert design.n_dropped == 1 and "p3" not in design.index
+    with pytest.raises(DataError, match="no value"):
+        make_design("grade ~ log(x2) + x1", data, missing="raise")
+
+
+def test_missing_values_are_dropped_and_counted(data):
+    data.loc["p1", "x1"] = np.nan
+    data.loc[["p1", "p2"], "z1"] = np.nan
+    data.loc["p3", "site"] = None
+    data.loc["p4", "grade"] = np.nan
+    data.loc["p5", "x3"] = np.nan  # not in the formula
+    design = make_design("grade ~ x1 + site | priv(z1)", data)
+    assert design.n_dropped == 4 and len(design.y) == 56
+    assert any(note.startswith("4 rows dropped for missing values (grade 1, x1 1") for note in design.notes)
+    with pytest.raises(DataError, match=r"4 of 60 rows have missing values .*z1 2"):
+        make_design("grade ~ x1 + site | priv(z1)", data, missing="raise")
+    with pytest.raises(OptionError, match="'drop' or 'raise'"):
+        make_design("grade ~ x1", data, missing="omit")
+
+
+def test_errors_inside_a_factor_are_worded(data):
+    with pytest.raises(FormulaError, match=r"'log\(site\)' cannot be computed") as caught:
+        make_design("grade ~ x1 + log(site)", data)
+    assert str(caught.value).splitlines()[-1].index("^") == 4 + "grade ~ x1 + log(site)".index("log")
+    with pytest.raises(FormulaError, match="1 value for 60 rows"):
+        make_design("grade ~ x1[:1]", data)
+    with pytest.raises(FormulaError, match="order or the labels"):
+        make_design("grade ~ x1.sort_values()", data)
+    with pytest.raises(FormulaError, match="cannot be computed"):
+        make_design("log(grade) ~ x1", data)
+    with pytest.raises(RelboundsError):
+        make_design("grade ~ bs(x1, df=1)", data)
+
+
+def test_identifiers_are_pointed_out(data):
+    data["id"] = data.index
+    with pytest.warns(RelboundsWarning, match="'id' has 60 different values in 60 rows"):
+        make_design("grade ~ x1 + id", data)
+    large = pd.concat([data] * 3)
+    large["id"] = [f"p{i}" for i in range(180)]
+    with pytest.raises(DataError, match=r"identifier rather than a category.*'. - id'"):
+        make_design("grade ~ .", large)
+
+
+# -- weights
+
+
+def test_weights(data):
+    n = len(data)
+    assert make_design("grade ~ x1", data).weights.tolist() == [1.0] * n
+    balanced = make_design("grade ~ x1", data, weights="balanced")
+    totals = [balanced.weights[balanced.y == k].sum() for k in (1, 2, 3)]
+    np.testing.assert_allclose(totals, n / 3)
+    np.testing.assert_array_equal(make_design("grade ~ x1", data, weights="x2").weights, data["x2"])
+    assert "x2" not in make_design("grade ~ . - site - stage - rater", data, weights="x2").names
+    data.loc["p0", "x1"] = np.nan
+    given = make_design("grade ~ x1", data, weights=np.arange(n))
+    np.testing.assert_array_equal(given.weights, np.arange(1, n))
+    shuffled = pd.Series(np.arange(n), index=data.index)[::-1]
+    np.testing.assert_array_equal(make_design("grade ~ x1", data, weights=shuffled).weights, np.arange(1, n))
+    unlabelled = pd.Series(np.arange(n))
+    np.testing.assert_array_equal(
+        make_design("grade ~ x1", data, weights=unlabelled).weights, np.arange(1, n)
+    )
+
+
+@pytest.mark.parametrize(
+    "weights, message",
+    [
+        (np.ones(59), "60 rows"),
+        (np.ones((60, 2)), "numbers|60 rows|one number per row"),
+        (-np.ones(60), "not be negative: 60"),
+        (np.r_[np.nan, np.ones(59)], "1 missing or infinite value"),
+        (np.zeros(60), "all zero"),
+        ("x9", "column of the data"),
+        ("site", "must be numbers"),
+        (["a"] * 60, "must be numbers"),
+        (3.0, "60 rows"),
+    ],
+)
+def test_weights_that_cannot_be_used(data, weights, message):
+    with pytest.raises(OptionError, match=message):
+        make_design("grade ~ x1", data, weights=weights)
+
+
+def test_balanced_weights_need_levels(data):
+    with pytest.raises(OptionError, match="regression"):
+        make_design("x1 ~ x2", data, weights="balanced")
+
+
+def test_weights_zero_on_the_rows_left(data):
+    data.loc["p0", "x1"] = np.nan
+    with pytest.raises(OptionError, match="left after dropping"):
+        make_design("grade ~ x1", data, weights=np.r_[1.0, np.zeros(59)])

@@ -114,12 +114,18 @@ def _slack_model(
     order = np.zeros((plain.A.shape[0], q))
     order[:, : plain.q] = plain.A
     linear = rows.weight @ correction
+    # no weights, thresholds a little apart, and offsets that cover every row with room to spare
+    inner = np.zeros(q)
+    thresholds = slice(plain.q - rows.n_thresholds, plain.q)
+    inner[thresholds] = np.linspace(-0.5, 0.5, rows.n_thresholds) if rows.n_thresholds > 1 else 0.0
+    offsets = [f.offset for f in functions]
+    inner[offsets] = 1.0 + float(np.max(rows.h - plain.G @ inner[: plain.q], initial=0.0))
     if np.isfinite(setting.residual):
         A, a = np.vstack([correction, order]), np.concatenate([np.zeros(len(rows)), plain.a])
-        return make_model(G, rows.h, setting.residual * rows.weight, penalty, linear=linear, A=A, a=a)
+        return make_model(G, rows.h, setting.residual * rows.weight, penalty, linear=linear, A=A, a=a, inner=inner)
     A = np.vstack([correction, G, order])
     a = np.concatenate([np.zeros(len(rows)), rows.h, plain.a])
-    return make_model(np.zeros((0, q)), np.zeros(0), np.zeros(0), penalty, linear=linear, A=A, a=a)
+    return make_model(np.zeros((0, q)), np.zeros(0), np.zeros(0), penalty, linear=linear, A=A, a=a, inner=inner)
 
 
 def fold_models(design: Design, fold: NDArray[np.intp], setting: Setting) -> list[tuple[int, Spec, float]]:

@@ -30,6 +30,8 @@ class Model:
         Hard constraints.
     lower, upper : ndarray, shape (q,)
         Bounds on variables, infinite where there is none.
+    inner : ndarray, shape (q,), or None
+        A point with room in every hard row, where one is known; it only saves the search for one.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Model:
     a: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    inner: np.ndarray | None = None
 
     @property
     def q(self) -> int:
@@ -88,6 +91,7 @@ def make_model(
     a: np.ndarray | None = None,
     lower: np.ndarray | None = None,
     upper: np.ndarray | None = None,
+    inner: np.ndarray | None = None,
 ) -> Model:
     """Return a Model with everything not given left out (no linear loss, constraints or bounds).
 
@@ -108,6 +112,7 @@ def make_model(
         a=np.zeros(0) if a is None else np.asarray(a, dtype=float).reshape(-1),
         lower=np.full(q, -np.inf) if lower is None else np.asarray(lower, dtype=float),
         upper=np.full(q, np.inf) if upper is None else np.asarray(upper, dtype=float),
+        inner=inner,
     )
 
 

@@ -82,6 +82,8 @@ def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Columns | No
         z4=price * xi / (xi + f),
         alpha=mu / g,
         lam=lam,
+        weight=lam @ core.p,
+        price=lam @ core.l,
     )
 
 

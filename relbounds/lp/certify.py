@@ -72,7 +72,7 @@ def inside(
     >>> from relbounds.lp.problem import make_model
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
     >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([0.5]))
-    >>> inside(tope, np.array([[2.0]]), np.array([[0.5]]))[0].tolist()
+    >>> inside(tope, np.array([[2.0]]), np.array([[0.5]]))[0].round(9).tolist()
     [[1.0]]
     """
     model = polytope.model

@@ -1,15 +1,58 @@
-"""Which engine answers which push."""
+"""Which engine answers which push, and what happens when its answer cannot be certified."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linprog
 
-from relbounds.lp.full import full_lp
+from relbounds.lp.batch import Answer, push_batch, push_replaced, starts_for
+from relbounds.lp.certify import PROMISED, Replaced, dual_bound, inside
+from relbounds.lp.cvxopt_ import push_cvxopt
+from relbounds.lp.highs_ import push_highs
 from relbounds.lp.problem import Polytope, Pushed, Ranges, check_solver
+
+Engine = Callable[[Polytope, np.ndarray], Answer]
+# The first engine answers; the others are asked where its certificate leaves a gap.
+ORDER: dict[str, tuple[str, ...]] = {
+    "auto": ("batch", "cvxopt"),
+    "batch": ("batch", "cvxopt"),
+    "cvxopt": ("cvxopt", "batch"),
+    "highs": ("highs", "batch", "cvxopt"),
+}
+
+
+def _engine(name: str) -> Engine:
+    return {"batch": push_batch, "cvxopt": push_cvxopt, "highs": push_highs}[name]
+
+
+def certified(
+    polytope: Polytope, directions: np.ndarray, answer: Answer, columns: Replaced | None, name: str
+) -> Pushed:
+    """Return what an engine's answer proves: values at points inside, and bounds from repaired multipliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.lp.problem import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
+    >>> answer = push_batch(tope, np.eye(1))
+    >>> bool(certified(tope, np.eye(1), answer, None, "batch").gap[0] < 1e-6)
+    True
+    """
+    points, good = inside(polytope, answer.points, answer.anchor, columns)
+    bound = dual_bound(polytope, directions, answer.duals, columns)
+    value = np.einsum("bq,bq->b", points, directions)
+    # a point that keeps the budgets only up to rounding still tells where the optimum is
+    value = np.where(good, value, np.minimum(np.einsum("bq,bq->b", answer.points, directions), bound))
+    feasible = answer.feasible.copy()
+    value, bound = np.where(feasible, value, np.nan), np.where(feasible, bound, np.nan)
+    points = np.where(feasible[:, None], points, np.nan)
+    # rounding may put a reached value a hair above its bound
+    gap = np.where(feasible, np.maximum(bound - value, 0.0), 0.0)
+    return Pushed(value, np.maximum(bound, value), points, gap, feasible, (name,) * len(value))
 
 
 def push_many(polytope: Polytope, directions: np.ndarray, solver: str = "cvxopt") -> Pushed:
@@ -26,21 +69,45 @@ def push_many(polytope: Polytope, directions: np.ndarray, solver: str = "cvxopt"
     """
     check_solver(solver)
     directions = np.atleast_2d(np.asarray(directions, dtype=float))
-    lp = full_lp(polytope)
-    k, q = directions.shape
-    value, bound, point = np.full(k, np.nan), np.full(k, np.nan), np.full((k, q), np.nan)
-    for i, direction in enumerate(directions):
-        cost = np.zeros(lp.lhs.shape[1])
-        cost[:q] = -direction
-        bounds = np.column_stack([lp.lower, lp.upper])
-        out = linprog(cost, A_ub=lp.lhs, b_ub=lp.rhs, bounds=bounds, method="highs")
-        if out.status == 0:
-            value[i], bound[i], point[i] = -out.fun, -out.fun, out.x[:q]
-    return Pushed(value, bound, point, bound - value, np.isfinite(value), ("highs",) * k)
+    first, *others = ORDER[solver]
+    pushed = certified(polytope, directions, _engine(first)(polytope, directions), None, first)
+    for name in others:
+        open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
+        if not open_.size:
+            break
+        again = certified(polytope, directions[open_], _engine(name)(polytope, directions[open_]), None, name)
+        pushed = merge(pushed, open_, again)
+    return pushed
+
+
+def merge(pushed: Pushed, where: np.ndarray, again: Pushed) -> Pushed:
+    """Return the better of two certificates for each direction solved again: values and bounds both count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.ones(1)
+    >>> a = Pushed(one, 3 * one, one[:, None], 2 * one, one > 0, ("batch",))
+    >>> b = Pushed(0 * one, 2 * one, one[:, None], 2 * one, one > 0, ("cvxopt",))
+    >>> merge(a, np.array([0]), b).gap.tolist()
+    [1.0]
+    """
+    value, bound, point = pushed.value.copy(), pushed.bound.copy(), pushed.point.copy()
+    gap, solver = pushed.gap.copy(), list(pushed.solver)
+    for i, k in enumerate(where):
+        if not again.feasible[i]:
+            continue
+        if again.value[i] > value[k]:
+            value[k], point[k] = again.value[i], again.point[i]
+        bound[k] = min(bound[k], again.bound[i])
+        if again.gap[i] < gap[k]:
+            solver[k] = again.solver[i]
+        gap[k] = max(bound[k] - value[k], 0.0)
+    return Pushed(value, bound, point, gap, pushed.feasible, tuple(solver))
 
 
 def push_columns(
-    polytope: Polytope, columns: Sequence[tuple[int, np.ndarray]], solver: str = "cvxopt"
+    polytope: Polytope, columns: Sequence[tuple[np.ndarray, ...] | tuple], solver: str = "cvxopt"
 ) -> Ranges:
     """Return the signed range of variable j for each problem whose column j of ``G`` is replaced.
 
@@ -63,28 +130,67 @@ def push_columns(
     >>> import numpy as np
     >>> from relbounds.lp.problem import make_model
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
-    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.5]))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
     >>> push_columns(tope, [(0, np.ones(1)), (0, np.zeros(1))]).feasible.tolist()
     [True, False]
     """
-    parts = []
-    for entry in columns:
-        j = entry[0]
-        G = polytope.model.G.copy()
-        G[:, j] = entry[1]
-        model = replace(polytope.model, G=G)
-        if len(entry) > 2:
-            A = polytope.model.A.copy()
-            A[:, j] = entry[2]
-            model = replace(model, A=A)
-        parts.append(ranges(replace(polytope, model=model), [j], solver))
-    return Ranges(
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("lower", "upper", "gap", "feasible")
-        ),
-        solver=tuple(name for part in parts for name in part.solver),
-    )
+    check_solver(solver)
+    model, k = polytope.model, len(columns)
+    index = np.array([int(entry[0]) for entry in columns])
+    G = np.array([np.asarray(entry[1], dtype=float) for entry in columns]).reshape(k, model.h.size)
+    A = None
+    if any(len(entry) > 2 for entry in columns):
+        A = np.array([entry[2] if len(entry) > 2 else model.A[:, entry[0]] for entry in columns], dtype=float)
+    replaced = Replaced(index, G, A)
+    reduced, own, starts, good, _ = starts_for(polytope, replaced)
+    lower, upper, gap = np.full(k, np.nan), np.full(k, np.nan), np.zeros(k)
+    names = ["none"] * k
+    some = np.flatnonzero(good)
+    if some.size:
+        chosen = np.repeat(some, 2)
+        directions = np.zeros((chosen.size, model.q))
+        directions[np.arange(chosen.size), index[chosen]] = np.tile([-1.0, 1.0], some.size)
+        part = Replaced(index[chosen], G[chosen], None if A is None else A[chosen])
+        if ORDER[solver][0] == "batch":
+            answer = push_replaced(polytope, reduced, own.take(chosen), starts[chosen], directions)
+            pushed = certified(polytope, directions, answer, part, "batch")
+        else:
+            anchors = reduced.back(starts)
+            pieces = [
+                push_many(swapped(polytope, replaced, i, anchors[i]), directions[2 * j : 2 * j + 2], solver)
+                for j, i in enumerate(some)
+            ]
+            pushed = Pushed(
+                *(np.concatenate([getattr(x, name) for x in pieces]) for name in PARTS),
+                solver=tuple(name for x in pieces for name in x.solver),
+            )
+        open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
+        anchors = reduced.back(starts)
+        for i in open_:
+            single = swapped(polytope, replaced, chosen[i], anchors[chosen[i]])
+            other = push_many(single, directions[i : i + 1], "cvxopt")
+            pushed = merge(pushed, np.array([i]), other)
+        lower[some], upper[some] = -pushed.value[0::2], pushed.value[1::2]
+        gap[some] = np.maximum(pushed.gap[0::2], pushed.gap[1::2])
+        for j, i in enumerate(some):
+            names[i] = pushed.solver[2 * j]
+    return Ranges(lower, upper, gap, good, tuple(names))
+
+
+PARTS = ("value", "bound", "point", "gap", "feasible")
+
+
+def swapped(polytope: Polytope, replaced: Replaced, i: int, start: np.ndarray) -> Polytope:
+    """Return the polytope with one column replaced, starting at a point inside it."""
+    model, j = polytope.model, replaced.index[i]
+    G = model.G.copy()
+    G[:, j] = replaced.G[i]
+    model = replace(model, G=G)
+    if replaced.A is not None:
+        A = model.A.copy()
+        A[:, j] = replaced.A[i]
+        model = replace(model, A=A)
+    return replace(polytope, model=model, start=start)
 
 
 def ranges(polytope: Polytope, variables: Sequence[int], solver: str = "cvxopt") -> Ranges:
@@ -96,21 +202,19 @@ def ranges(polytope: Polytope, variables: Sequence[int], solver: str = "cvxopt")
     >>> from relbounds.lp.problem import make_model
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
     >>> found = ranges(Polytope(model, norm=2.0, loss=0.5, start=np.array([1.0])), [0])
-    >>> np.round(found.lower, 6).tolist(), np.round(found.upper, 6).tolist()
+    >>> np.round(found.lower, 5).tolist(), np.round(found.upper, 5).tolist()
     ([0.5], [2.0])
     """
     index = np.asarray(variables, dtype=int)
     k = index.size
     directions = np.zeros((2 * k, polytope.model.q))
-    directions[np.arange(k), index] = -1.0
-    directions[k + np.arange(k), index] = 1.0
+    directions[2 * np.arange(k), index] = -1.0
+    directions[2 * np.arange(k) + 1, index] = 1.0
     pushed = push_many(polytope, directions, solver)
     return Ranges(
-        lower=-pushed.value[:k],
-        upper=pushed.value[k:],
-        gap=np.maximum(pushed.gap[:k], pushed.gap[k:]),
-        feasible=pushed.feasible[:k] & pushed.feasible[k:],
-        solver=tuple(
-            b if a == b else f"{a}+{b}" for a, b in zip(pushed.solver[:k], pushed.solver[k:], strict=True)
-        ),
+        lower=-pushed.value[0::2],
+        upper=pushed.value[1::2],
+        gap=np.maximum(pushed.gap[0::2], pushed.gap[1::2]),
+        feasible=pushed.feasible[0::2] & pushed.feasible[1::2],
+        solver=pushed.solver[0::2],
     )

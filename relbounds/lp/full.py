@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from relbounds.lp.problem import Polytope
+from relbounds.lp.reduce import Duals
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,22 @@ def full_lp(polytope: Polytope) -> FullLP:
     lower = np.concatenate([model.lower, np.zeros(s + R)])
     upper = np.concatenate([model.upper, np.full(s + R, np.inf)])
     return FullLP(lhs, rhs, lower, upper, q, penalised)
+
+
+def full_duals(polytope: Polytope, z: np.ndarray) -> Duals:
+    """Return the multipliers of a polytope from those of the rows of its full program.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.lp.problem import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.array([1.0, 0.0]))
+    >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.zeros(2))
+    >>> full_duals(tope, np.arange(5.0)).lam.tolist()
+    [[3.0, 4.0]]
+    """
+    model = polytope.model
+    R, m = model.h.size, model.a.size
+    s = int((model.penalty > 0).sum())
+    beta, rest = z[:R], z[R + 2 * s :]
+    return Duals(rest[None, m:], beta[None, :], rest[None, :m])

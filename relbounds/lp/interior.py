@@ -117,7 +117,11 @@ class Columns:
 
 @dataclass
 class State:
-    """Primal and dual variables of many directions; every array but `v` is positive."""
+    """Primal and dual variables of many directions; every array but `v` is positive.
+
+    `weight` and `price` (one number per direction) are what norm and loss cost: multipliers of the budgets and fixed
+    prices together. Always ``z1 + z2 = weight pen`` and ``z3 + z4 = price c``.
+    """
 
     v: np.ndarray
     t: np.ndarray
@@ -133,19 +137,22 @@ class State:
     z4: np.ndarray
     alpha: np.ndarray
     lam: np.ndarray
+    weight: np.ndarray
+    price: np.ndarray
     iterations: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
 
     PRIMAL = ("v", "t", "xi", "u1", "u2", "f", "g", "s")
     DUAL = ("z1", "z2", "z3", "z4", "alpha", "lam")
+    COST = ("weight", "price")
 
     def take(self, keep: np.ndarray) -> State:
         """Return the state of some directions."""
-        parts = {name: getattr(self, name)[keep] for name in self.PRIMAL + self.DUAL}
+        parts = {name: getattr(self, name)[keep] for name in self.PRIMAL + self.DUAL + self.COST}
         return State(**parts, iterations=self.iterations[keep])
 
     def put(self, where: np.ndarray, other: State) -> None:
         """Write another state's directions into this one."""
-        for name in (*self.PRIMAL, *self.DUAL, "iterations"):
+        for name in (*self.PRIMAL, *self.DUAL, *self.COST, "iterations"):
             getattr(self, name)[where] = getattr(other, name)
 
     def products(self) -> np.ndarray:
@@ -449,3 +456,14 @@ def _advance(
         getattr(at, name).__iadd__(primal * step[name])
     for name in State.DUAL:
         getattr(at, name).__iadd__(dual * step[name])
+    at.weight += dual[:, 0] * (step["lam"] @ core.p)
+    at.price += dual[:, 0] * (step["lam"] @ core.l)
+    _restore(at.z1, at.z2, at.weight[:, None] * core.pen)
+    _restore(at.z3, at.z4, at.price[:, None] * core.c)
+
+
+def _restore(x: np.ndarray, y: np.ndarray, total: np.ndarray) -> None:
+    """Make ``x + y = total`` again by changing the larger of the two, which hardly feels it."""
+    smaller = x < y
+    np.subtract(total, x, out=y, where=smaller)
+    np.subtract(total, y, out=x, where=~smaller)

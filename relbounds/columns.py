@@ -35,6 +35,8 @@ def code(
 ) -> Coded:
     """Evaluate a factor into columns; `levels` are those of the training data when the data are new."""
     value = recipe.value(data, what)
+    if recipe.column is not None and levels is None and value.dtype.kind in "fiub":  # by far the most common
+        return Coded(value.to_numpy(dtype=float)[:, None], ("",), None)
     name = recipe.factor.code
     wanted = contrast = None
     boxed = is_box(value)

@@ -16,7 +16,7 @@ from relbounds.columns import FloatArray, learn
 from relbounds.errors import DataError, OptionError, RelboundsWarning, listed, nearest
 from relbounds.factors import is_box, memorize
 from relbounds.formula import parse
-from relbounds.frames import as_frame, case_weights, check_weights, take
+from relbounds.frames import as_frame, case_weights, check_weights, keep_rows, take
 from relbounds.prepare import (
     as_series,
     check_matrix,
@@ -185,12 +185,13 @@ class Design:
         >>> make_design("y ~ a + b", data).select(["b"]).names
         ('b',)
         """
+        place = {name: j for j, name in enumerate(self.names)}
         places = []
         for column in columns:
             if isinstance(column, str):
-                if column not in self.names:
+                if column not in place:
                     raise DataError(f"There is no feature {column!r}.{nearest(column, self.names)}")
-                places.append(self.names.index(column))
+                places.append(place[column])
             else:
                 if not -len(self.names) <= column < len(self.names):
                     raise DataError(f"There is no feature number {column}: the design has {len(self.names)}.")
@@ -273,7 +274,7 @@ def make_design(
 
     columns = take(frame, variables_of(parsed))
     keep, notes = complete_rows(columns, frame, missing)
-    rows = {k: c[keep] for k, c in columns.items()}
+    rows = keep_rows(columns, keep)
     n = int(keep.sum())
     recipe, X, said = learn(parsed.regular_terms, rows, n, env, parsed.text)
     priv, Z, said_priv = learn(parsed.privileged_terms, rows, n, env, parsed.text)

@@ -78,8 +78,10 @@ def plain(column: pd.Series) -> pd.Series:
         return column
     if isinstance(dtype, np.dtype) and dtype.kind in "fiub":
         # Small integers would overflow in x**2, short floats would lose digits in log(x).
-        wide = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}[dtype.kind]
-        return column.astype(np.float64 if dtype == np.uint64 else wide)
+        wide = np.dtype({"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}[dtype.kind])
+        if dtype == np.uint64:
+            wide = np.dtype(np.float64)
+        return column if dtype == wide else column.astype(wide)
     if types.is_datetime64_any_dtype(dtype) or isinstance(dtype, pd.PeriodDtype):
         raise DataError(
             f"Column {column.name!r} holds dates. Turn them into a number first, "
@@ -196,11 +198,27 @@ def missing_rows(columns: Mapping[str, pd.Series], n: int) -> tuple[NDArray[np.b
     mask = np.zeros(n, dtype=bool)
     counts = {}
     for name, column in columns.items():
-        gone = column.isna().to_numpy()
+        kind = column.dtype.kind
+        if kind in "iub":
+            continue
+        gone = np.isnan(column.to_numpy()) if kind == "f" else column.isna().to_numpy()
         if gone.any():
             counts[name] = int(gone.sum())
             mask |= gone
     return mask, counts
+
+
+def keep_rows(columns: Mapping[str, pd.Series], keep: NDArray[np.bool_]) -> dict[str, pd.Series]:
+    """Return the columns with only the rows to keep.
+
+    Examples
+    --------
+    >>> keep_rows({"x": pd.Series([1, 2])}, np.array([False, True]))["x"].tolist()
+    [2]
+    """
+    if keep.all():
+        return dict(columns)
+    return {name: column[keep] for name, column in columns.items()}
 
 
 def case_weights(weights: Any, frame: pd.DataFrame) -> NDArray[np.float64] | None:

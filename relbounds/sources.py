@@ -12,7 +12,7 @@ import pandas as pd
 from relbounds.columns import FloatArray, Recipe
 from relbounds.errors import DataError, listed
 from relbounds.factors import FactorRecipe, is_box
-from relbounds.frames import as_frame, missing_rows, take
+from relbounds.frames import as_frame, keep_rows, missing_rows, take
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class FormulaSource:
         gone, _ = missing_rows(columns, len(frame))
         out = np.full((len(frame), len(places)), np.nan)
         if not gone.all():
-            complete = {k: c[~gone] for k, c in columns.items()}
+            complete = keep_rows(columns, ~gone)
             values = recipe.matrix(complete, int((~gone).sum()))[:, places]
             refuse_infinite(values, [recipe.names[j] for j in places], "new data")
             out[~gone] = values
@@ -45,7 +45,7 @@ class FormulaSource:
         frame = as_frame(newdata, "new data")
         columns = take(frame, self.response_factor.factor.variables, "new data")
         gone, _ = missing_rows(columns, len(frame))
-        complete = {k: c[~gone] for k, c in columns.items()}
+        complete = keep_rows(columns, ~gone)
         if gone.all():
             return np.full(len(frame), np.nan)
         value = self.response_factor.value(complete, "new data")

@@ -1,7 +1,7 @@
 """Real data: predictions against other ordinal models, and relevance tables: python benchmarks/real.py
 
 Scores by repeated stratified 5-fold cross-validation, hyperparameters tuned inside each training part.
-Ordinal: MMAE (lower is better) of relbounds' baseline models, statsmodels' OrderedModel, mord's LogisticAT and
+Ordinal: MMAE (lower is better) of relbounds' baseline models, statsmodels' OrderedModel, mord's LogisticAT,
 R's polr; binary: weighted F1 against L1 logistic regression; numbers: R squared against the lasso.
 """
 

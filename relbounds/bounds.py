@@ -17,6 +17,8 @@ from relbounds.spec import FloatArray
 SMALLEST_DELTA = 0.001
 # Values this small, relative to the norm of the baseline, are zero: bounds are certified to this accuracy.
 ZERO = 1e-6
+# A loss below this much per row is rounding: the data are separable and there is no loss to be relative to.
+NO_LOSS = 1e-9
 # Variables per task: fixed, so that the pieces of work do not depend on the number of workers.
 CHUNK = 64
 
@@ -40,7 +42,7 @@ def resolve_delta(delta: float | str, losses: FloatArray, rho: float) -> float:
     """
     if not isinstance(delta, str):
         return float(delta)
-    if rho <= 0 or len(losses) < 2:
+    if rho <= NO_LOSS * len(losses) or len(losses) < 2:
         return SMALLEST_DELTA
     one = float(np.sqrt(len(losses)) * np.std(losses, ddof=1) / rho)
     return max(SMALLEST_DELTA, one) * (2.0 if delta == "2se" else 1.0)
@@ -59,7 +61,8 @@ def equivalent_models(model: Model, solution: Solution, delta: float, tolerance:
     return Polytope(
         model,
         norm=(1 + delta) * solution.penalty,
-        loss=(1 + delta) * solution.loss,
+        # with no loss at all the budget is what the solvers can tell from zero
+        loss=max((1 + delta) * solution.loss, NO_LOSS * float(model.c.sum())),
         joint=None,
         start=solution.v,
     )

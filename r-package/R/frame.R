@@ -24,7 +24,8 @@ part_matrix <- function(tt, frame, contrasts = full_contrasts(frame, tt)) {
   keep <- assign > 0
   list(
     X = matrix(as.double(X[, keep, drop = FALSE]), nrow(X), sum(keep)),
-    names = colnames(X)[keep],
+    # `my var` is shown as my var; terms keep their backticks, since formulas are made of them
+    names = sub("^`([^`]+)`$", "\\1", colnames(X)[keep]),
     terms = attr(tt, "term.labels")[assign[keep]],
     contrasts = contrasts
   )

@@ -4,6 +4,8 @@
 bridge <- new.env(parent = emptyenv())
 
 .onLoad <- function(libname, pkgname) {
+  # Inside a Python process, that Python lends itself; reticulate need not look for another.
+  if (identical(getOption("relbounds.host"), "rpy2")) return(invisible())
   declare_python()
   # Tells reticulate which environment to prefer when Python starts. If Python runs already, the choice is made, and
   # a delayed import would load at once: then the first call must do it, and say what is missing.
@@ -18,6 +20,8 @@ python_module <- function() {
       reticulate::import("relbounds.interop.bridge", convert = TRUE),
       error = function(e) relbounds_stop(python_missing(conditionMessage(e)), class = "relbounds_python_error")
     )
+    # Worker processes of n_jobs > 1 end with R.
+    reg.finalizer(bridge, function(held) try(held$module$farewell(), silent = TRUE), onexit = TRUE)
   }
   bridge$module
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.metadata
 import inspect
 import warnings
@@ -73,6 +74,17 @@ def _message(error: Exception) -> str:
 def fit(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Fit the design that R described."""
     return as_plain(fit_design(make_design(design), **options))
+
+
+def farewell() -> None:
+    """Do what Python does at its end; R ends without telling Python, and worker processes would be left behind.
+
+    Examples
+    --------
+    >>> callable(farewell)
+    True
+    """
+    atexit._run_exitfuncs()
 
 
 def versions() -> dict[str, Any]:

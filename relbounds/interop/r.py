@@ -6,6 +6,8 @@ installed in the R that rpy2 finds (``R CMD INSTALL r-package``).
 
 from __future__ import annotations
 
+import atexit
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -146,12 +148,37 @@ def _robjects() -> Any:
         raise MissingExtraError(
             f"rpy2 found no R that it can start ({error}). Install R, or set R_HOME to the output of 'R RHOME'."
         ) from error
-    if not ro.r("requireNamespace('relbounds', quietly = TRUE)")[0]:
+    # The option keeps the R package from looking for a Python of its own: this one serves it.
+    if not ro.r("{options(relbounds.host = 'rpy2'); isTRUE(requireNamespace('relbounds', quietly = TRUE))}")[0]:
         raise MissingExtraError(
             "The R package 'relbounds' is not installed in this R: run 'R CMD INSTALL r-package' in the sources "
             f"(R looks in {', '.join(ro.r('.libPaths()'))})."
         )
+    _lend_bridge(ro)
     return ro
+
+
+def _lend_bridge(ro: Any) -> None:
+    """Let S3 methods that need Python call this Python: no second one is started inside R."""
+    held = ro.r("relbounds:::bridge")
+    if "module" not in held:
+        held["module"] = ro.r["list"](call=_bridge_for_r())
+
+
+@functools.cache  # rpy2 does not keep the function alive that R calls; the cache does
+def _bridge_for_r() -> Any:
+    import rpy2.robjects as ro
+    from rpy2.rinterface import rternalize
+
+    from relbounds.interop import bridge
+
+    def answer(name: Any, arguments: Any) -> Any:
+        plain = _plain(ro.conversion.get_conversion().rpy2py(arguments))
+        return _to_r_value(bridge.call(str(name[0]), list(plain.values()) if isinstance(plain, dict) else plain))
+
+    lent = rternalize(answer, signature=False)
+    atexit.register(_bridge_for_r.cache_clear)  # while rpy2 can still clean up after it
+    return lent
 
 
 def _call(name: str, *arguments: Any) -> Any:

@@ -1,0 +1,3 @@
+library(testthat)
+library(relbounds)
+test_check("relbounds")

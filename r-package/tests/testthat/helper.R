@@ -1,0 +1,46 @@
+# Where the Python side is absent its tests are skipped; in the project's own check that would be an error.
+need_python <- function() {
+  if (relbounds_available()) return(invisible())
+  if (nzchar(Sys.getenv("RELBOUNDS_REQUIRE_PYTHON"))) stop(relbounds_config()$problem)
+  testthat::skip("The Python package relbounds is not available.")
+}
+
+# Fits of few rows and probes, for tests that do not look at the numbers.
+few <- severity[1:100, ]
+quick <- function(formula, data = few, ..., C = 1, probes = 4) {
+  suppressWarnings(relbounds(formula, data, C = C, probes = probes, ...), classes = "relbounds_warning")
+}
+
+# One small fit that many tests look at.
+small_fit <- local({
+  fit <- NULL
+  function() {
+    need_python()
+    if (is.null(fit)) {
+      fit <<- relbounds(severity ~ age + stiffness + platelets + crp + esr + bmi + sex, data = severity, C = 1, probes = 10)
+    }
+    fit
+  }
+})
+
+# A fresh R session with the package as it is tested here; returns what it printed.
+fresh_session <- function(code, env = character()) {
+  script <- tempfile(fileext = ".R")
+  on.exit(unlink(script))
+  paths <- paste0(".libPaths(c(", paste(deparse(.libPaths()), collapse = ""), "))")
+  writeLines(c(paths, code), script)
+  suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script)), stdout = TRUE,
+                           stderr = TRUE, env = env))
+}
+
+caught <- function(expr) tryCatch({
+  expr
+  NULL
+}, error = function(e) e)
+
+expect_problem <- function(expr, pattern, class = "relbounds_error") {
+  problem <- caught(expr)
+  testthat::expect_s3_class(problem, class)
+  testthat::expect_match(conditionMessage(problem), pattern, fixed = TRUE)
+  testthat::expect_no_match(conditionMessage(problem), "Traceback")
+}

@@ -1,0 +1,108 @@
+design <- function(formula, data = severity, na.action = stats::na.omit) {
+  frame <- as.call(list(as.name("model.frame"), formula = NULL, data = data, na.action = na.action))
+  relbounds:::relbounds_design(formula, data, frame, globalenv())
+}
+
+test_that("the formula has R's meaning", {
+  d <- design(severity ~ . - pulse - sodium | priv(biopsy, log(followup + 10)))
+  expect_equal(d$X$names, c("age", "sexfemale", "sexmale", "bmi", "platelets", "stiffness", "crp", "esr", "il6"))
+  expect_equal(d$Z$names, c("biopsy", "log(followup + 10)"))
+  expect_equal(d$Z$X[, 2], log(severity$followup + 10))
+
+  d <- design(severity ~ I(age^2) + poly(bmi, 2) + factor(pulse > 70) + crp:esr)
+  expect_equal(d$X$names, c("I(age^2)", "poly(bmi, 2)1", "poly(bmi, 2)2", "factor(pulse > 70)FALSE",
+                            "factor(pulse > 70)TRUE", "crp:esr"))
+  expect_equal(unique(d$X$terms), c("I(age^2)", "poly(bmi, 2)", "factor(pulse > 70)", "crp:esr"))
+  expect_equal(d$X$X[, 6], severity$crp * severity$esr)
+})
+
+test_that("factors get one column per level, in interactions too", {
+  d <- design(severity ~ sex * age)
+  expect_equal(d$X$names, c("sexfemale", "sexmale", "age", "sexfemale:age", "sexmale:age"))
+  expect_equal(rowSums(d$X$X[, 1:2]), rep(1, 300))
+  expect_equal(rowSums(d$X$X[, 4:5]), severity$age)
+  # an ordered feature is coded by level, not by polynomials
+  s <- transform(severity, stage = cut(age, c(0, 50, 60, 200), ordered_result = TRUE))
+  expect_equal(ncol(design(severity ~ stage, s)$X$X), 3)
+})
+
+test_that("an intercept makes no difference", {
+  expect_equal(design(severity ~ age + sex - 1)$X$names, design(severity ~ age + sex)$X$names)
+  expect_equal(design(severity ~ 0 + sex)$X$names, c("sexfemale", "sexmale"))
+})
+
+test_that("'.' stands for what no other part names", {
+  expect_false("biopsy" %in% design(severity ~ . | priv(biopsy))$X$names)
+  expect_true("followup" %in% design(severity ~ . | priv(biopsy))$X$names)
+  d <- design(severity ~ age | priv(.), severity[c("severity", "age", "biopsy", "followup")])
+  expect_equal(d$Z$names, c("biopsy", "followup"))
+})
+
+test_that("privileged terms may be separated by commas or '+'", {
+  one <- design(severity ~ age | priv(biopsy, followup))
+  two <- design(severity ~ age | priv(biopsy + followup))
+  expect_equal(one$Z, two$Z)
+})
+
+test_that("variables are found where the formula was written", {
+  f <- local({
+    mine <- severity$age * 2
+    severity ~ mine + bmi
+  })
+  expect_equal(design(f)$X$X[, 1], severity$age * 2)
+})
+
+test_that("names that need quotes work", {
+  s <- severity
+  names(s)[names(s) == "bmi"] <- "body mass"
+  d <- design(severity ~ `body mass` + age, s)
+  expect_equal(d$X$names, c("body mass", "age"))
+})
+
+test_that("missing values: rows of the variables in use count, others do not", {
+  s <- severity
+  s$age[1:3] <- NA
+  s$biopsy[3:4] <- NA
+  s$pulse[10:20] <- NA
+  expect_equal(nrow(design(severity ~ age | priv(biopsy), s)$X$X), 296)
+  expect_equal(nrow(design(severity ~ . - pulse | priv(biopsy), s)$X$X), 296)
+  expect_problem(design(severity ~ age, s, na.action = stats::na.fail), "missing values")
+  s$age <- NA_real_
+  expect_problem(design(severity ~ age, s), "No complete row is left")
+})
+
+test_that("unused levels are dropped, the order is kept", {
+  d <- design(severity ~ age, subset(severity, severity != "mild"))
+  expect_equal(d$response$levels, c("none", "moderate", "severe"))
+})
+
+test_that("formulas that make no sense are shown with a caret", {
+  formula_problem <- function(f, pattern, ...) expect_problem(design(f, ...), pattern, "relbounds_formula_error")
+  formula_problem(severity ~ age | priv(biopsy) | priv(followup), "two '|'")
+  formula_problem(severity ~ age | priv(), "priv() is empty")
+  formula_problem(severity ~ age | biopsy, "Write '| priv(biopsy)'")
+  formula_problem(severity ~ age + priv(biopsy), "must stand behind '|'")
+  formula_problem(severity ~ age + biopsy | priv(biopsy), "both parts")
+  formula_problem(severity ~ age + severity, "stands among the features")
+  formula_problem(~age, "no response")
+  formula_problem(severity ~ 1, "names no feature")
+  formula_problem(severity ~ . | priv(.), "'.' stands in both parts")
+  formula_problem(severity ~ bmj, "Did you mean 'bmi'?")
+  formula_problem(severity ~ age + offset(bmi), "offset()")
+  expect_match(conditionMessage(caught(design(severity ~ age | priv(biopsy) | priv(followup)))),
+               "\n    severity ~ age | priv(biopsy) | priv(followup)\n                                  ^", fixed = TRUE)
+})
+
+test_that("responses without an order are refused with the remedy", {
+  s <- transform(severity, site = factor(rep(c("a", "b", "c"), 100)), text = as.character(severity))
+  expect_problem(design(site ~ age, s), "ordered(site, levels = c(\"a\", \"b\", \"c\"))")
+  expect_problem(design(text ~ age, s), "is text")
+  expect_problem(design(Sys.Date() + age ~ bmi, s), "is a Date")
+  expect_problem(design(severity ~ age, subset(s, severity == "mild")), "one level only")
+  expect_problem(design(cbind(age, bmi) ~ crp), "2 columns")
+})
+
+test_that("values that are not finite are refused by name", {
+  s <- transform(severity, crp = replace(crp, 1, 0))
+  expect_problem(design(severity ~ log(crp), s), "'log(crp)' has infinite")
+})

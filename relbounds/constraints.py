@@ -19,6 +19,7 @@ from relbounds.errors import InfeasibleError, OptionError, nearest
 from relbounds.fit import Fitted, judge, make_table
 from relbounds.lp.full import full_lp
 from relbounds.lp.problem import Polytope, Ranges
+from relbounds.options import Options
 from relbounds.spec import FloatArray, Target
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 Wish = tuple[float, float]
 WORDS = ("off", "min", "max")
+BOUNDS = ("lower", "upper", "signed_lower", "signed_upper")
 # A bound read off a table with three decimals may lie this far outside the interval it was read from.
 ROUNDING = 6e-4
 # Signs of features forced away from zero are tried one by one; beyond this many sets it is no what-if.
@@ -173,7 +175,7 @@ def _grant(
     """Cut the sets by one more wish, or say what the feature can have."""
     old = granted.get(name, (0.0, math.inf))
     low, high = max(wish[0], old[0]), min(wish[1], old[1])
-    target = next(target for target in fitted.spec.targets if target.name == name)
+    target = _target(fitted, name)
     if granted:
         # the wishes granted so far have moved the interval
         reach = _reach(fitted, pieces, target)
@@ -185,6 +187,16 @@ def _grant(
     if not cut:
         raise _refusal(name, wish, reach, granted)
     return cut, table, (low, high)
+
+
+def _target(fitted: Fitted, name: str) -> Target:
+    for target in fitted.spec.targets:
+        if target.name == name:
+            return target
+    raise OptionError(
+        f"'{name}' is a privileged feature of the teacher, no part of the model that is explored; "
+        "constrain regular features, or fit with privileged='slack'."
+    )
 
 
 def _settle(low: float, high: float, reach: Wish) -> Wish:
@@ -295,12 +307,20 @@ def _reach(fitted: Fitted, pieces: Sequence[Polytope], target: Target) -> Wish:
     return min(size[0] for size in sizes), max(size[1] for size in sizes)
 
 
-def settled_ranges(polytope: Polytope, variables: list[int], options: Any, norm: float) -> Ranges:
+def quick(options: Options) -> Options:
+    """Return the options with the engine that answers fastest, unless the user chose another than the default.
+
+    Every engine's numbers are certified alike; a what-if should not keep anyone waiting.
+    """
+    return options.replace(solver="auto") if options.solver == "cvxopt" else options
+
+
+def settled_ranges(polytope: Polytope, variables: list[int], options: Options, norm: float) -> Ranges:
     """Return signed ranges; a variable whose range another engine left open is settled by the simplex method.
 
     A what-if can leave a set without an interior (a feature at its maximum), where interior points stall.
     """
-    found = signed_ranges(polytope, variables, options)
+    found = signed_ranges(polytope, variables, quick(options))
     open_ = np.flatnonzero(~(found.gap <= ZERO * norm) | ~found.feasible)
     if open_.size == 0:
         return found
@@ -325,13 +345,18 @@ def settled_ranges(polytope: Polytope, variables: list[int], options: Any, norm:
 def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wish]) -> WhatIf:
     """Compute every interval over a union of sets, and the best model in it."""
     spec, norm, model = fitted.spec, fitted.norm, fitted.spec.model
+    before = getattr(fitted, "before", fitted.table)
     C = fitted.solution.C
     best = min(pieces, key=lambda piece: model.objective_of(piece.start, C))
     v = best.start
     variables = [j for target in spec.targets for j in target.variables]
     found = [settled_ranges(piece, variables, fitted.options, norm) for piece in pieces]
     table = join_tables([make_table(spec, v, one, norm, fitted.intervals) for one in found])
-    table = judge(table, fitted.intervals)
+    # the features of a teacher live in a model of their own, which no wish touches
+    others = fitted.table.index.difference(table.index, sort=False)
+    columns = [*BOUNDS, "part", "term", "weight"]
+    table = judge(pd.concat([table[columns], fitted.table.loc[others, columns]]), fitted.intervals)
+    table = table[[name for name in before.columns if name in table]]
     table["constraint"] = [phrase(wishes[name]) if name in wishes else "" for name in table.index]
     hull = Ranges(
         lower=np.min([one.lower for one in found], axis=0),
@@ -348,7 +373,6 @@ def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wis
         objective=model.objective_of(v, C),
         losses=model.hinge(v),
     )
-    before = getattr(fitted, "before", fitted.table)
     kept = [note for note in fitted.notes if not note.startswith("What if ")]
     note = f"What if {describe(wishes)}: bounds inside the budgets of the fit without these constraints."
     changes = {

@@ -14,7 +14,7 @@ from scipy.spatial.distance import squareform
 from threadpoolctl import threadpool_limits
 
 from relbounds.bounds import CHUNK, ZERO, relevance
-from relbounds.constraints import pieces_of, settled_ranges
+from relbounds.constraints import pieces_of, quick, settled_ranges
 from relbounds.errors import OptionError
 from relbounds.fit import Fitted
 from relbounds.lp.engines import push_many
@@ -145,6 +145,8 @@ def groups(
         raise OptionError(f"Groups need at least three {part} features; there are {len(names)}.")
     if k is not None and k > len(names):
         raise OptionError(f"k={k} groups cannot be made of {len(names)} features.")
+    if part == "privileged" and fitted.help is not None and fitted.help.teacher is not None:
+        fitted, part = fitted.help.teacher, "regular"
     with threadpool_limits(limits=1, user_api="blas"):
         contexts = make_contexts(fitted, part)
     distance = context_distances(contexts)
@@ -212,7 +214,8 @@ def make_contexts(fitted: Fitted, part: str) -> FloatArray:
     """Return (d, d, 2, 2) moves: feature held, feature observed, held at min or max, lower or upper bound."""
     targets = [target for target in fitted.spec.targets if target.part == part]
     variables = [j for target in targets for j in target.variables]
-    ends = [extremes(piece, variables, fitted.options.solver) for piece in pieces_of(fitted)]
+    solver = quick(fitted.options).solver
+    ends = [extremes(piece, variables, solver) for piece in pieces_of(fitted)]
     before = _sizes([(one.lower, one.upper) for one in ends], targets, fitted.norm)
     tasks = list(range(len(targets)))
     with stage("groups", len(tasks), fitted.options.progress) as done:

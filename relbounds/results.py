@@ -7,7 +7,7 @@ import pickle
 import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,11 @@ from statsmodels.iolib.summary import Summary
 from relbounds import tables
 from relbounds.design import Design
 from relbounds.errors import DataError, OptionError
+from relbounds.explore import Explore
 from relbounds.fit import Fitted
 from relbounds.probes import Interval
 from relbounds.spec import decide
 from relbounds.tune import METRICS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 KINDS = {
     "relevant": ("strong", "weak"),
@@ -49,7 +47,7 @@ class BaselineView:
     cv_score: float | None
 
 
-class RelboundsResults:
+class RelboundsResults(Explore):
     """Relevance intervals of every feature, with the model they were measured on.
 
     Made by :func:`relbounds.relbounds`; nothing here changes after the fit.
@@ -334,21 +332,6 @@ class RelboundsResults:
 
     def _repr_html_(self) -> str:
         return self.summary().as_html()
-
-    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the relevance interval of every feature; see :func:`relbounds.plots.plot_bounds`.
-
-        Examples
-        --------
-        >>> import matplotlib; matplotlib.use("Agg")
-        >>> import relbounds as rb
-        >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
-        >>> ax = fit.plot()
-        """
-        from relbounds.plots import plot_bounds  # plotting libraries load only when a figure is asked for
-
-        return plot_bounds(self, ax=ax, **options)
 
     # -- keeping -------------------------------------------------------------------------------------------
 

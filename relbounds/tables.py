@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 from statsmodels.iolib.summary import Summary
@@ -38,43 +38,48 @@ def format_bound(value: float) -> str:
     return "0.000" if text == "-0.000" else text
 
 
-def feature_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return the stubs and cells of the feature block: one row a feature, under its term and its part."""
+def grouped_rows(
+    table: pd.DataFrame, width: int, cells_of: Callable[[pd.Series], list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Return the stubs and cells of a feature block: one row a feature, under its term and its part."""
     stubs: list[str] = []
     cells: list[list[str]] = []
-    blank = [""] * len(HEADERS)
+    blank = [""] * width
     parts = list(dict.fromkeys(table["part"]))
     sizes = table.groupby(["part", "term"], sort=False).size()
-    screened = table["screened"] if "screened" in table else pd.Series(False, index=table.index)
     for part in parts:
         if len(parts) > 1:
             stubs.append(f"{part} features")
             cells.append(blank)
         seen = None
-        for (name, row), skipped in zip(
-            table[table["part"] == part].iterrows(), screened[table["part"] == part], strict=True
-        ):
+        for name, row in table[table["part"] == part].iterrows():
             grouped = sizes[(part, row["term"])] > 1
             if grouped and row["term"] != seen:
                 stubs.append(str(row["term"]))
                 cells.append(blank)
             seen = row["term"]
             stubs.append(f"  {name}" if grouped else str(name))
-            most = ("<= " if skipped else "") + format_bound(row["upper"])
-            cells.append(
-                [
-                    format_bound(row["weight"]),
-                    format_bound(row["lower"]),
-                    most,
-                    format_bound(row["signed_lower"]),
-                    format_bound(row["signed_upper"]),
-                    format_p(row["p_noise"]),
-                    format_p(row["p_adjusted"]),
-                    str(row["relevance"]),
-                    str(row["direction"]),
-                ]
-            )
+            cells.append(cells_of(row))
     return stubs, cells
+
+
+def feature_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the stubs and cells of the feature block of relevance bounds."""
+    return grouped_rows(table, len(HEADERS), _bound_cells)
+
+
+def _bound_cells(row: pd.Series) -> list[str]:
+    return [
+        format_bound(row["weight"]),
+        format_bound(row["lower"]),
+        ("<= " if row.get("screened", False) else "") + format_bound(row["upper"]),
+        format_bound(row["signed_lower"]),
+        format_bound(row["signed_upper"]),
+        format_p(row["p_noise"]),
+        format_p(row["p_adjusted"]),
+        str(row["relevance"]),
+        str(row["direction"]),
+    ]
 
 
 def summary(
@@ -87,6 +92,17 @@ def summary(
     """Build the three blocks of a summary: header pairs, one row a feature, notes."""
     stubs, cells = feature_rows(table)
     body = SimpleTable(cells, headers=list(HEADERS), stubs=stubs, txt_fmt=BODY)
+    return layout(title, left, right, body, notes)
+
+
+def layout(
+    title: str,
+    left: Sequence[tuple[str, str]],
+    right: Sequence[tuple[str, str]],
+    body: SimpleTable,
+    notes: Sequence[str],
+) -> Summary:
+    """Set header pairs over a feature block, and notes under it."""
     width = max(len(line) for line in body.as_text().splitlines())
     depth = max(len(left), len(right))
     left, right = ([*pairs, *[("", "")] * (depth - len(pairs))] for pairs in (left, right))

@@ -1,0 +1,104 @@
+"""Which features resemble each other, in a line or along any curve, and how they join into clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import linkage, to_tree
+from scipy.spatial.distance import squareform
+from scipy.stats import rankdata
+
+Array = NDArray[np.float64]
+
+
+def similarity(X: Array, seed: int = 0) -> Array:
+    """Return the resemblance of every pair of columns, 0 (independent) to 1 (one determines the other).
+
+    The larger of Spearman's rank correlation, sign dropped, and Chatterjee's coefficient in either direction,
+    which also sees curves that go up and down again.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1, 1, 201)
+    >>> s = similarity(np.column_stack([x, x**3, x**2, np.random.default_rng(0).normal(size=201)]))
+    >>> (s[0] > 0.9).tolist()
+    [True, True, True, False]
+    """
+    n, d = X.shape
+    ranks = np.apply_along_axis(rankdata, 0, X) if d else X
+    centred = ranks - ranks.mean(axis=0)
+    norm = np.sqrt((centred**2).sum(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spearman = np.abs(centred.T @ centred / np.outer(norm, norm))
+    ties = np.random.default_rng([seed, 11]).random(n)
+    curve = np.zeros((d, d))
+    top = np.apply_along_axis(rankdata, 0, X, method="max")
+    bottom = (
+        n + 1 - np.apply_along_axis(rankdata, 0, X, method="min")
+    )  # how many rows are at least this large
+    spread = 2 * (bottom * (n - bottom)).sum(axis=0)
+    for j in range(d):
+        order = np.lexsort(np.vstack([ties, X[:, j]]))
+        steps = np.abs(np.diff(top[order], axis=0)).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            curve[j] = 1 - n * steps / spread
+    both = np.fmax(np.fmax(curve, curve.T), spearman)
+    both = np.clip(np.nan_to_num(both, nan=0.0), 0.0, 1.0)
+    np.fill_diagonal(both, 1.0)
+    return both
+
+
+def clusters(resemblance: Array, floor: float) -> list[tuple[tuple[int, ...], float]]:
+    """Return every cluster of two or more that average linkage forms at a similarity of at least `floor`.
+
+    Smallest first, so that a feature meets its closest relatives before the distant ones.
+
+    Examples
+    --------
+    >>> s = np.array([[1, 0.9, 0.1], [0.9, 1, 0.1], [0.1, 0.1, 1]])
+    >>> clusters(s, floor=0.5)
+    [((0, 1), 0.9)]
+    """
+    d = len(resemblance)
+    if d < 2:
+        return []
+    joined = linkage(squareform(1 - resemblance, checks=False), method="average")
+    _, nodes = to_tree(joined, rd=True)
+    found = [
+        (tuple(sorted(int(leaf) for leaf in node.pre_order())), round(float(1 - node.dist), 12))
+        for node in nodes
+        if node.count > 1 and 1 - node.dist >= floor - 1e-12
+    ]
+    return sorted(found, key=lambda cluster: (-cluster[1], len(cluster[0]), cluster[0]))
+
+
+def flat(resemblance: Array, floor: float) -> list[tuple[int, ...]]:
+    """Return the partition of the features into the largest clusters of at least that similarity.
+
+    Examples
+    --------
+    >>> flat(np.array([[1, 0.9, 0.1], [0.9, 1, 0.1], [0.1, 0.1, 1]]), floor=0.5)
+    [(0, 1), (2,)]
+    """
+    taken: dict[int, tuple[int, ...]] = {k: (k,) for k in range(len(resemblance))}
+    for members, _ in clusters(resemblance, floor):
+        for k in members:
+            if len(members) > len(taken[k]):
+                taken[k] = members
+    return sorted(set(taken.values()))
+
+
+def halves(found: list[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the two parts that each cluster was joined from.
+
+    Examples
+    --------
+    >>> halves([(0, 1), (0, 1, 2)])
+    {(0, 1): ((0,), (1,)), (0, 1, 2): ((0, 1), (2,))}
+    """
+    parts = {}
+    for members in found:
+        inside = [c for c in found if len(c) < len(members) and set(c) <= set(members)]
+        one = max(inside, key=len, default=members[:1])
+        parts[members] = (one, tuple(k for k in members if k not in one))
+    return parts

@@ -1,0 +1,197 @@
+"""What the user holds after a non-linear relevance analysis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from statsmodels.iolib.summary import Summary
+
+from relbounds.design import Design
+from relbounds.errors import OptionError
+from relbounds.forest import show
+from relbounds.forest.facts import Found, Settings
+from relbounds.probes import tail_probability
+from relbounds.results import KINDS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class ForestResults:
+    """Non-linear relevance of every feature, with the tests it rests on.
+
+    Made by :func:`relbounds.forest_relevance`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Index `feature`. `lower`: what the held-out loss rises by when the feature is removed; `upper`: the
+        same when its stand-ins are gone as well; both as shares of what all features explain (loss of the
+        best constant prediction minus loss of the model). `importance` and `removal_loss` (in units of the
+        loss) with the upper ends of their prediction intervals for noise, `importance_noise` and
+        `removal_noise`; `replaceable` (share of the feature that the others predict), `p_noise` and
+        `p_adjusted` (the chance that noise is as important); `group`; `relevance`.
+
+    Examples
+    --------
+    >>> import relbounds as rb
+    >>> data = rb.simulate.paper_set(3, seed=1)
+    >>> fit = rb.forest_relevance(data.formula, data.data, repeats=1, probes=10)
+    >>> fit.selected("strong")
+    ['x1', 'x2', 'x3']
+    """
+
+    def __init__(self, design: Design, found: Found, method: str, settings: Settings) -> None:
+        self.design, self.method = design, method
+        self._found, self._settings = found, settings
+        self.table: pd.DataFrame = make_table(design, found)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the analysis."""
+        return {"method": self.method, **vars(self._settings)}
+
+    @property
+    def formula(self) -> str:
+        """The formula as it was written."""
+        return self.design.formula
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        return self.design.notes + self._found.notes
+
+    @property
+    def loss(self) -> float:
+        """The loss of the model with all features (held out; sequential method: on the training rows)."""
+        return self._found.loss
+
+    @property
+    def unit(self) -> float:
+        """What `lower` and `upper` are shares of: the part of the loss that the features explain."""
+        return _span(self._found)
+
+    @property
+    def intervals(self) -> pd.DataFrame:
+        """The prediction intervals of noise for importance and removal loss."""
+        pair = {"importance": self._found.importance_noise, "removal_loss": self._found.removal_noise}
+        frame = pd.DataFrame(
+            {
+                name: {"lower": i.lower, "upper": i.upper, "level": i.level, "probes": i.m}
+                for name, i in pair.items()
+            }
+        ).T
+        return frame.astype({"probes": int}).rename_axis("bound")
+
+    def groups(self) -> pd.DataFrame:
+        """Return the groups of stand-ins: removing one member costs nothing, removing all of them does.
+
+        Returns
+        -------
+        DataFrame
+            One row a group: `members` (names), `size`, `removal_loss` (of all members together, as a share
+            of what the features explain), `similarity` (at which the cluster forms).
+        """
+        names, span = self.design.names, _span(self._found)
+        rows = [
+            {
+                "members": [names[k] for k in group.members],
+                "size": len(group.members),
+                "removal_loss": group.loss / span,
+                "similarity": group.similarity,
+            }
+            for group in self._found.groups
+        ]
+        index = pd.RangeIndex(1, len(rows) + 1, name="group")
+        return pd.DataFrame(rows, index=index, columns=["members", "size", "removal_loss", "similarity"])
+
+    def selected(self, kind: str = "relevant") -> list[str]:
+        """Return the names of the features of a class: "relevant", "strong", "weak" or "irrelevant"."""
+        return self._of_kind(kind).index.tolist()
+
+    def selected_formula(self, kind: str = "relevant") -> str:
+        """Return a formula with the terms of the selected features."""
+        terms = list(dict.fromkeys(self._of_kind(kind)["term"]))
+        if not terms:
+            raise OptionError(f"No feature is {kind} here, so there is no formula to make.")
+        return f"{self.design.response} ~ " + " + ".join(terms)
+
+    def _of_kind(self, kind: str) -> pd.DataFrame:
+        if kind not in KINDS:
+            raise OptionError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, KINDS))}.")
+        return self.table[self.table["relevance"].isin(KINDS[kind])]
+
+    def summary(self) -> Summary:
+        """Return the summary table, a statsmodels ``Summary`` (text, LaTeX, HTML)."""
+        return show.summary(self)
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw every feature's interval from removal loss to loss without its stand-ins."""
+        from relbounds.forest.plot import (
+            plot_forest,  # plotting libraries load only when a figure is asked for
+        )
+
+        return plot_forest(self, ax=ax, **options)
+
+    def to_latex(self) -> str:
+        """Return the summary as LaTeX."""
+        return self.summary().as_latex()
+
+    def to_html(self) -> str:
+        """Return the summary as HTML."""
+        return self.summary().as_html()
+
+    def to_csv(self, path: Any = None) -> str | None:
+        """Write the table as comma-separated text, or return it."""
+        return self.table.to_csv(path)
+
+    def __repr__(self) -> str:
+        classes = self.table["relevance"].value_counts()
+        counts = ", ".join(f"{classes.get(k, 0)} {k}" for k in ("strong", "weak", "irrelevant"))
+        return f"<forest relevance: {self.formula}; {counts}>"
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+
+def _span(found: Found) -> float:
+    """Return the loss that the features explain, or all of it where they explain none."""
+    explained = found.constant - found.loss
+    return explained if explained > 0.01 * found.constant else max(found.constant, 1e-300)
+
+
+def make_table(design: Design, found: Found) -> pd.DataFrame:
+    """Gather the findings into one table, one row a feature."""
+    from statsmodels.stats.multitest import multipletests
+
+    span = _span(found)
+    lower = np.maximum(np.nan_to_num(found.removal, nan=0.0), 0.0) / span
+    upper = np.fmax(lower, np.nan_to_num(found.alone, nan=0.0) / span)
+    group = np.full(len(design.names), pd.NA, dtype=object)
+    for number, one in enumerate(found.groups, start=1):
+        group[list(one.members)] = number
+    p = tail_probability(found.importance, found.importance_noise)
+    table = pd.DataFrame(
+        {
+            "part": "regular",
+            "term": list(design.terms),
+            "lower": lower,
+            "upper": upper,
+            "importance": found.importance,
+            "importance_noise": found.importance_noise.upper,
+            "removal_loss": found.removal,
+            "removal_noise": found.removal_noise.upper,
+            "replaceable": np.clip(found.replaceable, 0.0, 1.0),
+            "p_noise": p,
+            "p_adjusted": multipletests(p, method="fdr_bh")[1],
+            "group": pd.array(group, dtype="Int64"),
+            "relevance": found.relevance,
+        },
+        index=pd.Index(design.names, name="feature"),
+    )
+    return table

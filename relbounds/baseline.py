@@ -9,10 +9,10 @@ import numpy as np
 
 from relbounds.errors import SolverError
 from relbounds.lp import interior
-from relbounds.lp.batch import find_inside
 from relbounds.lp.interior import Core, State
 from relbounds.lp.problem import Model, Polytope
 from relbounds.lp.reduce import Reduced, reduce
+from relbounds.lp.starts import find_inside
 
 # Relative accuracy of the objective for the model that is reported, before its support is made exact.
 EXACT = 1e-9
@@ -184,9 +184,7 @@ def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> lis
             return (gap <= accuracy * scale) & (lack <= accuracy * scale)
 
         states = interior.solve(core, d, start, np.full(some.size, -1.0), stop=enough)
-        found += [
-            _solution(model, reduced, states, i, float(C), exact) for i, C in enumerate(some)
-        ]
+        found += [_solution(model, reduced, states, i, float(C), exact) for i, C in enumerate(some)]
     return found
 
 
@@ -288,9 +286,7 @@ def _dual_value(model: Model, C: float, beta: np.ndarray, alpha: np.ndarray, v: 
     return value - float(loose @ np.abs(v))
 
 
-def _sharpen(
-    model: Model, reduced: Reduced, states: State, i: int, C: float, v: np.ndarray
-) -> np.ndarray:
+def _sharpen(model: Model, reduced: Reduced, states: State, i: int, C: float, v: np.ndarray) -> np.ndarray:
     """Return the optimum with its support exact: zeros are zero, and rows at their kink are met exactly.
 
     The nearest point with these equalities is taken if it is no worse.

@@ -42,7 +42,11 @@ class Smaller:
 
     def wrong(self, whole: Polytope, v: np.ndarray) -> np.ndarray:
         """Return the rows, left out here, that `v` moves to the other piece."""
-        margin = whole.model.G @ v - whole.model.h
+        return self.wrong_at(whole, whole.model.G @ v)
+
+    def wrong_at(self, whole: Polytope, Gv: np.ndarray) -> np.ndarray:
+        """Return the same for points with known products ``G v``, the last axis over rows."""
+        margin = Gv - whole.model.h
         tiny = 1e-10 * (1.0 + np.abs(whole.model.h))
         return ~self.active & np.where(self.linear, margin > tiny, margin < -tiny)
 
@@ -66,7 +70,7 @@ def first_active(polytope: Polytope) -> np.ndarray:
     """
     model = polytope.model
     R = model.h.size
-    if polytope.active is not None:
+    if polytope.active is not None and not polytope.active.all():
         return polytope.active.copy()
     if FEW >= R or is_lossless(polytope):
         return np.ones(R, dtype=bool)
@@ -101,7 +105,11 @@ def smaller(polytope: Polytope, active: np.ndarray) -> Smaller:
     weights = np.where(linear, model.c, 0.0)
     constant = float(weights @ model.h)
     fewer = replace(
-        model, G=model.G[active], h=model.h[active], c=model.c[active], linear=model.linear - weights @ model.G
+        model,
+        G=model.G[active],
+        h=model.h[active],
+        c=model.c[active],
+        linear=model.linear - weights @ model.G,
     )
     if polytope.joint is not None:
         C, J = polytope.joint
@@ -167,5 +175,7 @@ def push_active(
             points.append(v)
             parts.append(small.duals(duals, duals.lam @ l, model.c))
             solved.append(True)
-    stacked = Duals(*(np.vstack([getattr(part, name) for part in parts]) for name in ("lam", "beta", "alpha")))
+    stacked = Duals(
+        *(np.vstack([getattr(part, name) for part in parts]) for name in ("lam", "beta", "alpha"))
+    )
     return np.array(points), stacked, np.array(solved)

@@ -25,8 +25,14 @@ class Replaced:
     G: np.ndarray
     A: np.ndarray | None = None
 
+    def take(self, some: np.ndarray) -> Replaced:
+        """Return the columns of some problems."""
+        return Replaced(self.index[some], self.G[some], None if self.A is None else self.A[some])
 
-def rows_at(polytope: Polytope, points: np.ndarray, columns: Replaced | None) -> tuple[np.ndarray, np.ndarray]:
+
+def rows_at(
+    polytope: Polytope, points: np.ndarray, columns: Replaced | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return ``G v`` and ``A v`` for every point, from the original data."""
     model = polytope.model
     Gv, Av = points @ model.G.T, points @ model.A.T
@@ -249,7 +255,10 @@ def _largest(polytope: Polytope) -> np.ndarray:
     with np.errstate(all="ignore"):
         largest = np.where(model.penalty > 0, reach / model.penalty, np.inf)
         slack = np.where(model.c > 0, budget / model.c, np.inf)
-        step = np.max(np.where(model.penalty > 0, np.abs(model.G) / model.penalty, 0.0), axis=1, initial=0.0) * reach
+        step = (
+            np.max(np.where(model.penalty > 0, np.abs(model.G) / model.penalty, 0.0), axis=1, initial=0.0)
+            * reach
+        )
     free = np.flatnonzero(model.penalty <= 0)
     if model.linear.any():
         slack = np.full(slack.shape, np.inf)
@@ -260,6 +269,8 @@ def _largest(polytope: Polytope) -> np.ndarray:
             of = single & (sign * model.G[:, j] > 0)
             ends.append(np.max((model.h - slack - step)[of] / np.abs(model.G[of, j]), initial=-np.inf))
         limit = max(-ends[0], -ends[1])
-        largest[j] = limit if np.isfinite(limit) else 1e3 * (1.0 + np.max(np.abs(polytope.start), initial=0.0))
+        largest[j] = (
+            limit if np.isfinite(limit) else 1e3 * (1.0 + np.max(np.abs(polytope.start), initial=0.0))
+        )
     box = np.maximum(np.abs(model.lower), np.abs(model.upper))
     return np.minimum(largest, box)

@@ -9,6 +9,7 @@ import numpy as np
 
 from relbounds.lp.engines import push_columns, ranges
 from relbounds.lp.problem import Model, Polytope, Ranges
+from relbounds.lp.replaced import Without
 
 
 @dataclass(frozen=True)
@@ -18,13 +19,15 @@ class Change:
     Parameters
     ----------
     variables : tuple of int, length K
-        Whose columns change; their ranges are asked for.
+        Whose columns change; their ranges are asked for, unless `asked` says otherwise.
     G : ndarray, shape (K, R)
         Their columns of the loss rows.
     A : ndarray, shape (K, m), or None
         Their columns of the hard rows; None where these stay.
     linear : ndarray, shape (K,), or None
         Their entries in the linear part of the loss; None where these stay.
+    asked : tuple of int, or None
+        The variables whose ranges are asked for, where these are not all of `variables`.
 
     Examples
     --------
@@ -36,6 +39,29 @@ class Change:
     G: np.ndarray
     A: np.ndarray | None = None
     linear: np.ndarray | None = None
+    asked: tuple[int, ...] | None = None
+
+
+def join_changes(changes: Sequence[Change], asked: tuple[int, ...]) -> Change:
+    """Return several changes as one, of which only some variables are asked for.
+
+    Examples
+    --------
+    >>> both = join_changes([Change((0,), np.ones((1, 3))), Change((2,), np.zeros((1, 3)))], asked=(2,))
+    >>> both.variables, both.G.shape, both.asked
+    ((0, 2), (2, 3), (2,))
+    """
+
+    def stack(parts: list[np.ndarray | None]) -> np.ndarray | None:
+        return None if parts[0] is None else np.concatenate([part for part in parts if part is not None])
+
+    return Change(
+        variables=tuple(j for change in changes for j in change.variables),
+        G=np.concatenate([change.G for change in changes]),
+        A=stack([change.A for change in changes]),
+        linear=stack([change.linear for change in changes]),
+        asked=asked,
+    )
 
 
 def changed(model: Model, change: Change) -> Model:
@@ -63,7 +89,9 @@ def changed(model: Model, change: Change) -> Model:
     return out
 
 
-def push_changes(polytope: Polytope, changes: Sequence[Change], solver: str = "cvxopt") -> list[Ranges]:
+def push_changes(
+    polytope: Polytope, changes: Sequence[Change], solver: str = "cvxopt", without: Without | None = None
+) -> list[Ranges]:
     """Return the ranges of the changed variables, for each change on its own; the budgets are kept.
 
     Examples
@@ -77,15 +105,20 @@ def push_changes(polytope: Polytope, changes: Sequence[Change], solver: str = "c
     """
     if all(len(change.variables) == 1 and change.linear is None for change in changes):
         columns = [
-            (change.variables[0], change.G[0]) if change.A is None else (change.variables[0], change.G[0], change.A[0])
+            (change.variables[0], change.G[0])
+            if change.A is None
+            else (change.variables[0], change.G[0], change.A[0])
             for change in changes
         ]
-        found = push_columns(polytope, columns, solver)
+        found = push_columns(polytope, columns, solver, without)
         return [_entry(found, slice(i, i + 1)) for i in range(len(changes))]
     return [
-        ranges(replace(polytope, model=changed(polytope.model, change)), change.variables, solver) for change in changes
+        ranges(replace(polytope, model=changed(polytope.model, change)), change.asked or change.variables, solver)
+        for change in changes
     ]
 
 
 def _entry(found: Ranges, here: slice) -> Ranges:
-    return Ranges(found.lower[here], found.upper[here], found.gap[here], found.feasible[here], found.solver[here])
+    return Ranges(
+        found.lower[here], found.upper[here], found.gap[here], found.feasible[here], found.solver[here]
+    )

@@ -6,11 +6,12 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from relbounds.lp.active import Solve, push_active
-from relbounds.lp.batch import FINE, Answer, balanced, prepare, push_batch, room_of
+from relbounds.lp.batch import FINE, Answer, push_batch
 from relbounds.lp.full import full_duals, full_lp
 from relbounds.lp.interior import Core
 from relbounds.lp.problem import Polytope
-from relbounds.lp.reduce import Duals, Reduced, reduce
+from relbounds.lp.reduce import Duals, reduce
+from relbounds.lp.starts import balanced, prepare
 
 # Variables and rows up to which a simplex takes a millisecond or two.
 SMALL = 220
@@ -28,10 +29,10 @@ def push_cvxopt(polytope: Polytope, directions: np.ndarray) -> Answer:
     >>> np.round(push_cvxopt(tope, np.array([[1.0], [-1.0]])).points.ravel(), 5).tolist()
     [1.0, 0.5]
     """
-    reduced, v, feasible, used, _ = prepare(polytope)
-    if not feasible:
+    ready = prepare(polytope)
+    if not ready.feasible:
         return push_batch(polytope, directions)
-    anchor = reduced.back(v[None, :])
+    anchor = ready.reduced.back(ready.v[None, :])
 
     def make(small: Polytope) -> Solve:
         size = small.model.h.size + small.model.a.size + 2 * int((small.model.penalty > 0).sum())
@@ -39,9 +40,9 @@ def push_cvxopt(polytope: Polytope, directions: np.ndarray) -> Answer:
             simplex = glpk(small)
             if simplex is not None:
                 return simplex
-        return conic(small, anchor[0])
+        return conic(small, anchor[0], ready.thin)
 
-    points, duals, solved = push_active(used, directions, make)
+    points, duals, solved = push_active(ready.polytope, directions, make)
     good = np.ones(len(directions), dtype=bool)
     answer = Answer(points, duals, np.repeat(anchor, len(directions), axis=0), good)
     if not solved.all():
@@ -64,7 +65,9 @@ def glpk(small: Polytope) -> Solve | None:
     boxes_low, boxes_high = np.flatnonzero(np.isfinite(lp.lower)), np.flatnonzero(np.isfinite(lp.upper))
     coo = lp.lhs.tocoo()
     m = coo.shape[0]
-    rows = np.concatenate([coo.row, m + np.arange(boxes_low.size), m + boxes_low.size + np.arange(boxes_high.size)])
+    rows = np.concatenate(
+        [coo.row, m + np.arange(boxes_low.size), m + boxes_low.size + np.arange(boxes_high.size)]
+    )
     cols = np.concatenate([coo.col, boxes_low, boxes_high])
     values = np.concatenate([coo.data, -np.ones(boxes_low.size), np.ones(boxes_high.size)])
     total = m + boxes_low.size + boxes_high.size
@@ -83,16 +86,13 @@ def glpk(small: Polytope) -> Solve | None:
     return solve
 
 
-def conic(small: Polytope, anchor: np.ndarray) -> Solve:
+def conic(small: Polytope, anchor: np.ndarray, thin: float) -> Solve:
     """Return a solver for one direction by CVXOPT's ``conelp`` with a structured KKT solver."""
     from cvxopt import matrix, solvers
 
     reduced = reduce(small)
     core = reduced.core
     v0 = reduced.into(anchor)[None, :]
-    room, _, _ = room_of(core, v0, None)
-    with np.errstate(all="ignore"):
-        thin = float(np.clip(np.max(room / np.maximum(np.abs(core.B), 1e-300)), 1e-9, 0.1))
     size = small.size
     # budgets are thin, so their multipliers are of order 1/delta: scaled, they are of order one
     scale = thin

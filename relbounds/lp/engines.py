@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from relbounds.lp.batch import Answer, push_batch, push_replaced, starts_for
+from relbounds.lp.batch import Answer, push_batch
 from relbounds.lp.certify import PROMISED, Replaced, dual_bound, inside
 from relbounds.lp.cvxopt_ import push_cvxopt
 from relbounds.lp.highs_ import push_highs
 from relbounds.lp.problem import Polytope, Pushed, Ranges, check_solver
+from relbounds.lp.replaced import Without, push_replaced, starts_for
 
 Engine = Callable[[Polytope, np.ndarray], Answer]
 # The first engine answers; the others are asked where its certificate leaves a gap.
@@ -107,7 +108,7 @@ def merge(pushed: Pushed, where: np.ndarray, again: Pushed) -> Pushed:
 
 
 def push_columns(
-    polytope: Polytope, columns: Sequence[tuple[np.ndarray, ...] | tuple], solver: str = "cvxopt"
+    polytope: Polytope, columns: Sequence[tuple], solver: str = "cvxopt", without: Without | None = None
 ) -> Ranges:
     """Return the signed range of variable j for each problem whose column j of ``G`` is replaced.
 
@@ -119,6 +120,8 @@ def push_columns(
         Which variable, its new column of ``G`` and, where hard rows change too, of ``A``.
     solver : str, optional
         Engine.
+    without : Without, optional
+        What :func:`relbounds.lp.replaced.without_each` found for these variables; worked out here if not given.
 
     Returns
     -------
@@ -142,7 +145,8 @@ def push_columns(
     if any(len(entry) > 2 for entry in columns):
         A = np.array([entry[2] if len(entry) > 2 else model.A[:, entry[0]] for entry in columns], dtype=float)
     replaced = Replaced(index, G, A)
-    reduced, own, starts, good, _ = starts_for(polytope, replaced)
+    starts = starts_for(polytope, replaced, without)
+    good = starts.good
     lower, upper, gap = np.full(k, np.nan), np.full(k, np.nan), np.zeros(k)
     names = ["none"] * k
     some = np.flatnonzero(good)
@@ -150,14 +154,15 @@ def push_columns(
         chosen = np.repeat(some, 2)
         directions = np.zeros((chosen.size, model.q))
         directions[np.arange(chosen.size), index[chosen]] = np.tile([-1.0, 1.0], some.size)
-        part = Replaced(index[chosen], G[chosen], None if A is None else A[chosen])
+        part = replaced.take(chosen)
         if ORDER[solver][0] == "batch":
-            answer = push_replaced(polytope, reduced, own.take(chosen), starts[chosen], directions)
+            answer = push_replaced(polytope, starts, chosen, part, directions)
             pushed = certified(polytope, directions, answer, part, "batch")
         else:
-            anchors = reduced.back(starts)
             pieces = [
-                push_many(swapped(polytope, replaced, i, anchors[i]), directions[2 * j : 2 * j + 2], solver)
+                push_many(
+                    swapped(polytope, replaced, i, starts.points[i]), directions[2 * j : 2 * j + 2], solver
+                )
                 for j, i in enumerate(some)
             ]
             pushed = Pushed(
@@ -165,9 +170,8 @@ def push_columns(
                 solver=tuple(name for x in pieces for name in x.solver),
             )
         open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
-        anchors = reduced.back(starts)
         for i in open_:
-            single = swapped(polytope, replaced, chosen[i], anchors[chosen[i]])
+            single = swapped(polytope, replaced, chosen[i], starts.points[chosen[i]])
             other = push_many(single, directions[i : i + 1], "cvxopt")
             pushed = merge(pushed, np.array([i]), other)
         lower[some], upper[some] = -pushed.value[0::2], pushed.value[1::2]

@@ -6,10 +6,11 @@ import numpy as np
 
 from relbounds.errors import MissingExtraError
 from relbounds.lp.active import Solve, push_active
-from relbounds.lp.batch import Answer, prepare, push_batch
+from relbounds.lp.batch import Answer, push_batch
 from relbounds.lp.full import full_duals, full_lp
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals
+from relbounds.lp.starts import prepare
 
 
 def push_highs(polytope: Polytope, directions: np.ndarray) -> Answer:
@@ -31,11 +32,11 @@ def push_highs(polytope: Polytope, directions: np.ndarray) -> Answer:
             "solver='highs' needs the package highspy, which is not installed."
             " Install it with: pip install 'relbounds[highs]', or use solver='auto'."
         ) from error
-    reduced, v, feasible, used, _ = prepare(polytope)
-    if not feasible:
+    ready = prepare(polytope)
+    if not ready.feasible:
         return push_batch(polytope, directions)
-    anchor = np.repeat(reduced.back(v[None, :]), len(directions), axis=0)
-    points, duals, _ = push_active(used, directions, warm)
+    anchor = np.repeat(ready.reduced.back(ready.v[None, :]), len(directions), axis=0)
+    points, duals, _ = push_active(ready.polytope, directions, warm)
     return Answer(points, duals, anchor, np.ones(len(directions), dtype=bool))
 
 

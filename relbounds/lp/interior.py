@@ -29,8 +29,8 @@ class Grams:
     Examples
     --------
     >>> import numpy as np
-    >>> Grams(np.array([[1.0, 2.0]]))(np.array([[3.0]])).tolist()
-    [[[3.0, 6.0], [6.0, 12.0]]]
+    >>> Grams(np.array([[1.0, 2.0]]))(np.array([[4.0]])).tolist()
+    [[[4.0, 8.0], [8.0, 16.0]]]
     """
 
     def __init__(self, matrix: np.ndarray) -> None:
@@ -39,8 +39,7 @@ class Grams:
         self.first, self.second = np.triu_indices(q)
         self.pairs: np.ndarray | None = None
         self.few = q <= 96
-        if self.few and rows * self.first.size * 8 <= KEPT_PAIRS:
-            self.pairs = self._pairs(slice(None))
+        self.kept = self.few and rows * self.first.size * 8 <= KEPT_PAIRS
 
     def _pairs(self, rows: slice) -> np.ndarray:
         part = self.matrix[rows]
@@ -51,7 +50,9 @@ class Grams:
         B = D.shape[0]
         rows, q = self.matrix.shape
         out = np.empty((B, q, q))
-        if self.pairs is not None or (self.few and B >= 8):
+        if self.few and B >= 6:
+            if self.kept and self.pairs is None:
+                self.pairs = self._pairs(slice(None))
             flat = D @ self.pairs if self.pairs is not None else self._in_blocks(D)
             out[:, self.first, self.second] = flat
             out[:, self.second, self.first] = flat
@@ -104,15 +105,16 @@ class Core:
 
 @dataclass
 class Columns:
-    """One column of ``G`` (and ``A``) per direction that differs from the common one."""
+    """One column of ``G``, ``A`` and ``Lin`` per direction that differs from the common one."""
 
     index: np.ndarray
     G: np.ndarray
     A: np.ndarray
+    Lin: np.ndarray
 
     def take(self, keep: np.ndarray) -> Columns:
         """Return the columns of some directions."""
-        return Columns(self.index[keep], self.G[keep], self.A[keep])
+        return Columns(self.index[keep], self.G[keep], self.A[keep], self.Lin[keep])
 
 
 @dataclass
@@ -184,6 +186,15 @@ def times_t(core: Core, y: np.ndarray, columns: Columns | None, hard: bool = Fal
     out = y @ (core.A if hard else core.G)
     if columns is not None:
         out[np.arange(len(y)), columns.index] = _dot(y, columns.A if hard else columns.G)
+    return out
+
+
+def budget_terms(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
+    """Return ``Lin v`` for every direction, shape (B, K)."""
+    out = v @ core.Lin.T
+    if columns is not None:
+        own = v[np.arange(len(v)), columns.index][:, None]
+        out += own * (columns.Lin - core.Lin.T[columns.index])
     return out
 
 
@@ -272,6 +283,9 @@ class _Linear:
             T, X = (core.pen**2 * self.i12).sum(axis=1), self.i34 @ core.c**2
             for k in range(K):
                 self.N[:, :, k] = core.Lin[k] - core.l[k] * push
+                if self.columns is not None:
+                    each_, j = np.arange(len(at.v)), self.columns.index
+                    self.N[each_, j, k] = self.columns.Lin[:, k] - core.l[k] * push[each_, j]
                 self.N[:, :s, k] += core.p[k] * lean
                 for j in range(K):
                     S[:, k, j] = core.p[k] * core.p[j] * T + core.l[k] * core.l[j] * X
@@ -305,7 +319,8 @@ class _Linear:
         df += dxi
         du1, du2 = dt - dv[:, :s], dt + dv[:, :s]
         dg = times(core, dv, self.columns, hard=True) if core.a.size else np.zeros_like(at.g)
-        ds = -(dt @ core.pen)[:, None] * core.p - dv @ core.Lin.T - (dxi @ core.c)[:, None] * core.l
+        ds = -(dt @ core.pen)[:, None] * core.p - (dxi @ core.c)[:, None] * core.l
+        ds -= budget_terms(core, dv, self.columns)
         return {
             "v": dv,
             "t": dt,
@@ -334,6 +349,16 @@ def _solve_small(M: np.ndarray, r: np.ndarray) -> np.ndarray:
     return np.column_stack([(r[:, 0] - b * second) / a, second])
 
 
+def reach_of_rows(core: Core, at: State) -> np.ndarray:
+    """Return how far one unit of the barrier's metric at a state reaches along each loss row."""
+    factor = _Linear(core, None, at).factor
+    out = np.empty(core.h.size)
+    for first in range(0, core.h.size, 4096):
+        part = core.G[first : first + 4096]
+        out[first : first + 4096] = np.einsum("rq,qr->r", part, factor.solve(part.T[None])[0])
+    return np.sqrt(np.maximum(out, 0.0))
+
+
 PAIRS = (("u1", "z1"), ("u2", "z2"), ("xi", "z3"), ("f", "z4"), ("g", "alpha"), ("s", "lam"))
 
 
@@ -345,7 +370,10 @@ def _longest(at: State, step: dict[str, np.ndarray]) -> tuple[np.ndarray, np.nda
 
 def residual_of(core: Core, at: State, d: np.ndarray, columns: Columns | None) -> np.ndarray:
     """Return the dual residual: what stationarity in ``v`` still lacks."""
-    r = at.lam @ core.Lin - d
+    r = at.lam @ core.Lin
+    if columns is not None:
+        r[np.arange(len(r)), columns.index] = _dot(at.lam, columns.Lin)
+    r -= d
     if core.h.size:
         r -= times_t(core, at.z4, columns)
     if core.a.size:
@@ -445,9 +473,7 @@ def _advance(
     ahead = ahead + dual * sum(_dot(getattr(at, x), aim[z]) for x, z in PAIRS)
     ahead = ahead + primal * dual * sum(cross[x].sum(axis=1) for x, _ in PAIRS)
     target = (np.clip(ahead / count / mu, 1e-2, 1.0) ** 3 * mu)[:, None]
-    q1, q2, q3, q4, qa = (
-        (target - cross[x]) / getattr(at, x) - getattr(at, z) for x, z in PAIRS if x != "s"
-    )
+    q1, q2, q3, q4, qa = ((target - cross[x]) / getattr(at, x) - getattr(at, z) for x, z in PAIRS if x != "s")
     qs = (target - cross["s"]) / at.lam - at.s
     step = linear.solve(q1, q2, q3, q4, qa, qs, residual)
     primal, dual = _longest(at, step)

@@ -83,8 +83,10 @@ class Reduced:
             lam = full
         return Duals(lam, beta, alpha[:, :m] / self.height)
 
-    def columns(self, index: np.ndarray, G: np.ndarray, A: np.ndarray | None) -> Columns:
-        """Return replaced columns in core units: `index` original variables, `G` (B, R), `A` (B, m)."""
+    def columns(
+        self, index: np.ndarray, G: np.ndarray, A: np.ndarray | None, linear: np.ndarray | None = None
+    ) -> Columns:
+        """Return replaced columns in core units: `G` (B, R), `A` (B, m), `linear` (B,) of variables `index`."""
         place = np.full(self.fixed.size, -1)
         place[self.free] = np.arange(self.free.size)
         at = place[index]
@@ -95,7 +97,8 @@ class Reduced:
             hard[:, :m] = A * factor
         if self.hard.size:
             hard[:, m : m + self.hard.size] = G[:, self.hard] * factor
-        return Columns(at, np.ascontiguousarray(G[:, self.rows] * factor), hard)
+        slope = core.Lin.T[at].copy() if linear is None else np.outer(linear * self.unit[at], core.l)
+        return Columns(at, np.ascontiguousarray(G[:, self.rows] * factor), hard, slope)
 
 
 def is_lossless(polytope: Polytope) -> bool:
@@ -113,7 +116,7 @@ def is_lossless(polytope: Polytope) -> bool:
     if polytope.joint is not None or model.linear.any() or not model.h.size:
         return False
     height = float(np.max(np.abs(model.h), initial=0.0)) or 1.0
-    return bool(polytope.loss <= NO_LOSS * height * float(model.c.max(initial=0.0)))  # type: ignore[operator]
+    return bool(polytope.loss <= NO_LOSS * height * float(model.c.sum()))  # type: ignore[operator]
 
 
 def reduce(polytope: Polytope) -> Reduced:
@@ -130,7 +133,9 @@ def reduce(polytope: Polytope) -> Reduced:
     model = polytope.model
     p, l, B = polytope.budgets
     settled = model.upper <= model.lower
-    fixed = np.where(settled, 0.5 * (np.where(settled, model.lower, 0) + np.where(settled, model.upper, 0)), 0.0)
+    fixed = np.where(
+        settled, 0.5 * (np.where(settled, model.lower, 0) + np.where(settled, model.upper, 0)), 0.0
+    )
     penalised = np.flatnonzero(~settled & (model.penalty > 0))
     free = np.concatenate([penalised, np.flatnonzero(~settled & (model.penalty <= 0))])
     identity = free.size == model.q and bool((free == np.arange(model.q)).all())
@@ -193,5 +198,6 @@ def relaxed(core: Core, columns: Columns | None, width: np.ndarray) -> tuple[Cor
     Lin = np.hstack([core.Lin, -width[:, None]])
     wide = replace(core, G=G, A=A, a=np.append(core.a, -1.0), Lin=Lin, gram_G=Grams(G), gram_A=Grams(A))
     if columns is not None:
-        columns = Columns(columns.index, columns.G, np.hstack([columns.A, np.zeros((len(columns.A), 1))]))
+        hard = np.hstack([columns.A, np.zeros((len(columns.A), 1))])
+        columns = Columns(columns.index, columns.G, hard, columns.Lin)
     return wide, columns

@@ -1,0 +1,191 @@
+"""Points strictly inside a polytope, near-central starts from them, and proofs that there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.lp import interior
+from relbounds.lp.certify import dual_bound
+from relbounds.lp.interior import Columns, Core, State
+from relbounds.lp.problem import Polytope
+from relbounds.lp.reduce import Duals, Reduced, reduce, relaxed
+
+# Sets whose best interior point has less relative room than this are widened by as much.
+THIN = 1e-9
+
+
+def room_of(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the room of every budget, the margins ``G v - h`` and the room of every hard row."""
+    s = core.pen.size
+    margin = interior.times(core, v, columns) - core.h
+    loss = -np.minimum(margin, 0.0) @ core.c
+    norm = np.abs(v[:, :s]) @ core.pen
+    room = core.B - norm[:, None] * core.p - loss[:, None] * core.l
+    room -= interior.budget_terms(core, v, columns)
+    return room, margin, interior.times(core, v, columns, hard=True) - core.a
+
+
+def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Columns | None) -> State:
+    """Return a state near the central path at strictly feasible points `v`, its gap about `scale`.
+
+    The room of each budget is spread evenly over the terms it pays for, which makes all products of slacks and
+    multipliers about equal.
+    """
+    s, R = core.pen.size, core.h.size
+    room, margin, g = room_of(core, v, columns)
+    count = 2 * s + 2 * R + g.shape[1] + core.B.size
+    mu = (scale / count)[:, None]
+    if core.B.size == 2 and s and R:
+        share_t, share_x = room[:, :1] / (s + 1), room[:, 1:] / (R + 1)
+    else:
+        with np.errstate(all="ignore"):
+            share_t = np.min(np.where(core.p > 0, room / core.p, np.inf), axis=1, keepdims=True) / (
+                2 * (s + 1)
+            )
+            share_x = np.min(np.where(core.l > 0, room / core.l, np.inf), axis=1, keepdims=True) / (
+                2 * (R + 1)
+            )
+    t = np.abs(v[:, :s]) + share_t / core.pen
+    xi = np.maximum(-margin, 0.0) + share_x / core.c
+    u1, u2, f = t - v[:, :s], t + v[:, :s], margin + xi
+    # the budget's room after spreading, without subtracting what was added
+    left = room - core.p * share_t * s - core.l * share_x * R if s and R else room / 2
+    if not (s and R):
+        used = (t @ core.pen)[:, None] * core.p + (xi @ core.c)[:, None] * core.l
+        used += interior.budget_terms(core, v, columns)
+        left = core.B - used
+    lam = mu / left
+    norm, price = (lam @ core.p)[:, None] * core.pen, (lam @ core.l)[:, None] * core.c
+    return State(
+        v=v.copy(),
+        t=t,
+        xi=xi,
+        u1=u1,
+        u2=u2,
+        f=f,
+        g=g,
+        s=left,
+        z1=norm * u2 / (u1 + u2),
+        z2=norm * u1 / (u1 + u2),
+        z3=price * f / (xi + f),
+        z4=price * xi / (xi + f),
+        alpha=mu / g,
+        lam=lam,
+        weight=lam @ core.p,
+        price=lam @ core.l,
+    )
+
+
+def find_inside(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, State]:
+    """Return points strictly inside, how much relative room they have (negative: none), and the last state.
+
+    Everything is loosened by one more variable, which is then made as small as possible; a negative value is a
+    point with room to spare.
+    """
+    width = np.maximum(np.abs(core.B), 1e-6)
+    wide, wide_columns = relaxed(core, columns, width)
+    room, _, g = room_of(core, v, columns)
+    lack = np.maximum(np.max(-room / width, axis=1), np.max(-g, axis=1, initial=-1.0))
+    tau = np.maximum(lack, 0.0) * 1.5 + 0.1
+    d = np.zeros((len(v), wide.q))
+    d[:, -1] = -1.0
+    start = balanced(wide, np.column_stack([v, tau]), tau, wide_columns)
+
+    def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+        value = -at.v[:, -1]
+        sure = lack <= 1e-3 * np.abs(value)
+        return sure & (((value > 0) & (gap <= value)) | (value + 2 * gap < 0))
+
+    found = interior.solve(wide, d, start, np.full(len(v), 0.1 * THIN), columns=wide_columns, stop=enough)
+    return found.v[:, :-1], -found.v[:, -1], found
+
+
+def strictly(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
+    """Return whether points have room everywhere, budgets at least a little relative to their size."""
+    room, _, g = room_of(core, v, columns)
+    enough = np.min(room - 1e-7 * np.abs(core.B), axis=1) > 0
+    return enough & (np.min(g, axis=1, initial=np.inf) > 1e-7)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A polytope ready to be pushed.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set in fact used: the one asked for, or that widened by a hair where it has no interior.
+    reduced : Reduced
+        Its arrays.
+    v : ndarray
+        A point strictly inside, in core units.
+    thin : float
+        The relative room that point has.
+    feasible : bool
+        Whether there is such a point.
+    proof : Duals or None
+        Multipliers that prove the set empty.
+    """
+
+    polytope: Polytope
+    reduced: Reduced
+    v: np.ndarray
+    thin: float
+    feasible: bool
+    proof: Duals | None = None
+
+
+def thinness(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
+    """Return the largest relative room a budget has at each point, within sensible limits."""
+    room, _, _ = room_of(core, v, columns)
+    with np.errstate(all="ignore"):
+        return np.clip(np.nan_to_num(np.max(room / np.abs(core.B), axis=1), posinf=0.1), 1e-9, 0.1)
+
+
+def prepare(polytope: Polytope) -> Ready:
+    """Return the polytope with a point strictly inside it.
+
+    A set without interior (no tolerance at all) is widened by a billionth or so; one that is empty comes with
+    multipliers that prove it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.lp.problem import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> prepare(Polytope(model, norm=0.5, loss=0.1, start=np.zeros(1))).feasible
+    False
+    """
+    reduced = reduce(polytope)
+    v = reduced.into(polytope.start)[None, :]
+    if (polytope.model.lower > polytope.model.upper).any():
+        return Ready(polytope, reduced, v[0], 0.0, False)
+    if (reduced.core.B > 0).all() and strictly(reduced.core, v, None)[0]:
+        return Ready(polytope, reduced, v[0], float(thinness(reduced.core, v, None)[0]), True)
+    inside, room, state = find_inside(reduced.core, v, None)
+    if room[0] > THIN:
+        thin = float(thinness(reduced.core, inside, None)[0])
+        return Ready(polytope, reduced, inside[0], thin, True)
+    duals = reduced.duals(state.z4, state.alpha[:, :-1], state.lam)
+    nothing = np.zeros((1, polytope.model.q))
+    if room[0] < -1e-7 or dual_bound(polytope, nothing, duals)[0] < -1e-12:
+        return Ready(polytope, reduced, inside[0], 0.0, False, duals)
+    wider = widen(polytope, 2 * abs(float(room[0])) + 10 * THIN)
+    reduced = reduce(wider)
+    inside, room, _ = find_inside(reduced.core, v, None)
+    return Ready(wider, reduced, inside[0], float(thinness(reduced.core, inside, None)[0]), bool(room[0] > 0))
+
+
+def widen(polytope: Polytope, by: float) -> Polytope:
+    """Return the polytope with every budget and hard row loosened by a relative amount."""
+    model = polytope.model
+    model = replace(model, a=model.a - by * (1.0 + np.abs(model.a)))
+    if polytope.joint is not None:
+        C, J = polytope.joint
+        return replace(polytope, model=model, joint=(C, J + by * abs(J)))
+    assert polytope.norm is not None and polytope.loss is not None
+    price = float(model.c.max(initial=1.0)) * (float(np.max(np.abs(model.h), initial=0.0)) or 1.0)
+    loss = polytope.loss + by * max(abs(polytope.loss), price)
+    return replace(polytope, model=model, norm=polytope.norm * (1 + by), loss=loss)

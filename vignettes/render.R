@@ -33,8 +33,8 @@ if (length(wanted)) files <- files[tools::file_path_sans_ext(basename(files)) %i
 for (file in files) {
   started <- proc.time()[["elapsed"]]
   # a process of its own: each document starts with a fresh Python
-  code <- sprintf("rmarkdown::render('%s', output_dir = '%s', intermediates_dir = tempfile('vignette'), quiet = TRUE)",
-                  file, out)
+  code <- sprintf("rmarkdown::render('%s', output_dir = '%s', intermediates_dir = tempfile('vignette'), quiet = TRUE,
+                   output_options = list(css = '%s'))", file, out, file.path(here, "style.css"))
   status <- system2("Rscript", c("-e", shQuote(code)))
   if (status != 0) stop("rendering ", basename(file), " failed", call. = FALSE)
   cat(sprintf("%-28s %5.1f s\n", basename(file), proc.time()[["elapsed"]] - started))

@@ -1,0 +1,97 @@
+"""Every measured figure in README.md stands in the results file that its block links to.
+
+The convention: a block (paragraph, list item or table) that quotes a measured number links to one or more
+files ``benchmarks/results/NAME.md``, itself or through the block right before it. Each number of the block must
+occur in those files, exactly or rounded as the README rounds it. Code, inline code, link targets, versions and
+licences are not figures.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+LINK = re.compile(r"\((?:\./)?benchmarks/results/([\w.-]+\.(?:md|csv))(?:#[\w-]*)?\)")
+EXEMPT = re.compile(
+    r"(?:Python|R|version|fri|Debian|relbounds)[- ]v?\d+(?:\.\d+)*\+?|GPL-\d\.\d|\d{4}-\d\d-\d\d|doi:\S+"
+)
+
+
+def blocks(text):
+    """Prose blocks of a Markdown text, code left out."""
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.S | re.M)
+    out = []
+    for chunk in re.split(r"\n\s*\n", text):
+        if re.search(r"^(    |\t)", chunk) and not re.search(r"^\s*[-*|\d]", chunk):
+            continue
+        out += re.split(r"\n(?=\s*(?:[-*]|\d+\.) )", chunk)
+    return [block for block in out if block.strip()]
+
+
+def figures(block):
+    """Numbers a reader would take for measured: decimals, percentages and times."""
+    text = re.sub(r"`[^`]*`", " ", block)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = EXEMPT.sub(" ", text)
+    found = []
+    for match in re.finditer(r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)\s?(%|ms\b|s\b|seconds\b|times\b|x\b)?", text):
+        number, unit = match.group(1).rstrip(","), match.group(2)
+        if "." in number or unit:
+            found.append(number)
+    return found
+
+
+def stands_in(number, text):
+    """Whether a number occurs in a text, exactly or after rounding to as many digits."""
+    value = float(number.replace(",", ""))
+    digits = len(number.partition(".")[2])
+    for token in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?", text):
+        for candidate in (float(token), 100 * float(token)):
+            if round(candidate, digits) == value:
+                return True
+    return False
+
+
+def claims():
+    before = ""
+    for block in blocks(README.read_text()):
+        numbers = figures(block)
+        if numbers:
+            yield block, numbers, LINK.findall(block) or LINK.findall(before)
+        before = block
+
+
+def test_every_figure_of_the_readme_stands_in_the_results():
+    for block, numbers, files in claims():
+        assert files, f"This block quotes {numbers} and links to no file in benchmarks/results:\n{block}"
+        text = "\n".join((ROOT / "benchmarks" / "results" / name).read_text() for name in files)
+        missing = [number for number in numbers if not stands_in(number, text)]
+        assert not missing, f"{missing} do not stand in {files}:\n{block}"
+
+
+def test_every_linked_result_exists():
+    for name in re.findall(r"benchmarks/results/([\w.-]+)", README.read_text()):
+        assert (ROOT / "benchmarks" / "results" / name).is_file(), f"README links to a missing file, {name}"
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ("F1 0.95 on Python 3.11, GPL-3.0 ([table](benchmarks/results/a.md))", ["0.95"]),
+        ("set 3 has 150 rows", []),
+        ("12 % of 300 rows in 5 s", ["12", "5"]),
+        ("`delta=0.001` gives 0.6", ["0.6"]),
+        ("40 times as fast", ["40"]),
+    ],
+)
+def test_what_counts_as_a_figure(block, expected):
+    assert figures(block) == expected
+
+
+def test_rounding_is_allowed_inventing_is_not():
+    assert stands_in("0.95", "| 0.9512 |")
+    assert stands_in("95", "| 0.95 |")
+    assert not stands_in("0.96", "| 0.9512 |")

@@ -308,7 +308,7 @@ def _reach(fitted: Fitted, pieces: Sequence[Polytope], target: Target) -> Wish:
 
 
 def quick(options: Options) -> Options:
-    """Return the options with the engine that answers fastest, unless the user chose another than the default.
+    """Return the options with the fastest engine, unless the user chose another than the default.
 
     Every engine's numbers are certified alike; a what-if should not keep anyone waiting.
     """

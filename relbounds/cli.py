@@ -160,9 +160,9 @@ def run_demo(given: argparse.Namespace) -> int:
     data = datasets.load_severity()
     formula = "severity ~ . | priv(biopsy, followup)"
     print(
-        f'import relbounds as rb\ndata = rb.datasets.load_severity()\nfit = rb.relbounds("{formula}", data)\n'
+        f'import relbounds as rb\ndata = rb.datasets.load_severity()\nfit = rb.relbounds("{formula}", data, residual="auto")\n'
     )
-    fit = relbounds(formula, data)
+    fit = relbounds(formula, data, residual="auto")
     print(fit.summary())
     folder = Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,9 @@ from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning
 from relbounds.lp.problem import Polytope, Ranges
 from relbounds.options import Options
+from relbounds.privileged import roomy
 from relbounds.probes import (
+    PARTS,
     Interval,
     Population,
     classify,
@@ -99,12 +102,17 @@ def finish(
     """Go from a baseline to the table: equivalent models, bounds, probes, classes."""
     losses = spec.sample_losses(solution.v)
     delta = resolve_delta(options.delta, losses, float(losses.sum()))
-    polytope = equivalent_models(spec.model, solution, delta, options.tolerance)
+    polytope = roomy(spec, equivalent_models(spec.model, solution, delta, options.tolerance))
     variables = [j for target in spec.targets for j in target.variables]
     ranges = signed_ranges(polytope, variables, options)
-    populations = {"regular": draw_population(spec, design.X, polytope, norm, options)}
-    if spec.functions:
-        populations["privileged"] = draw_population(spec, design.Z, polytope, norm, options, "privileged")
+    features = {"regular": design.X, "privileged": design.Z} if spec.functions else {"regular": design.X}
+    populations = {
+        part: draw_population(spec, X, polytope, norm, options, part) for part, X in features.items()
+    }
+    for part, term in joint_terms(spec):
+        populations[f"{part}: {term}"] = draw_population(
+            spec, features[part], polytope, norm, options, part, term
+        )
     intervals = {part: intervals_of(one, options) for part, one in populations.items()}
     said = [*tuning.notes, *notes, *probe_notes(populations, options)]
     table = make_table(spec, solution.v, ranges, norm, intervals)
@@ -172,8 +180,10 @@ def judge(table: pd.DataFrame, intervals: Mapping[str, tuple[Interval, Interval]
     low, high = table["lower"].to_numpy(), table["upper"].to_numpy()
     p = np.ones(len(table))
     classes = np.full(len(table), "irrelevant", dtype=object)
-    for part, (least, greatest) in intervals.items():
-        here = (table["part"] == part).to_numpy()
+    for name, (least, greatest) in intervals.items():
+        # a term with several columns has noise of its own, which takes the place of its part's
+        here = (table["part"] == name) | (table["part"] + ": " + table["term"] == name)
+        here = here.to_numpy()
         p[here] = tail_probability(high[here], greatest)
         classes[here] = classify(low[here], high[here], least, greatest)
     table["p_noise"] = p
@@ -185,11 +195,20 @@ def judge(table: pd.DataFrame, intervals: Mapping[str, tuple[Interval, Interval]
     return table
 
 
+def joint_terms(spec: Spec) -> list[tuple[str, str]]:
+    """Return the terms with several columns, and their parts."""
+    counts = Counter((target.part, target.term) for target in spec.targets)
+    return [key for key, count in counts.items() if count > 1]
+
+
 def probe_notes(populations: Mapping[str, Population], options: Options) -> list[str]:
     """Say what a reader must know of the probes; warn when there are too few."""
     notes = []
     for part, population in populations.items():
         feasible = len(population.upper)
+        if part not in PARTS:
+            # a term that every equivalent model needs has no noise to be compared with
+            continue
         if feasible < 2:
             text = (
                 f"Only {feasible} of {population.draws} permuted {part} features left an equivalent model: "

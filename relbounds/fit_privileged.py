@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,17 +97,21 @@ def fit_teacher(design: Design, options: Options) -> Fitted:
     ]
     student = finish(taught, options, tuning, spec, solution, used if used > ZERO else 1.0, notes, help)
     table = pd.concat([student.table, teacher.table.assign(part="privileged")])
-    intervals = {**student.intervals, "privileged": teacher.intervals["regular"]}
+    intervals = {**student.intervals, **_as_privileged(teacher.intervals)}
     columns = ["part", "term", "weight", "lower", "upper", "signed_lower", "signed_upper"]
     said = (*student.notes, *(f"Teacher: {note}" for note in teacher.notes if note not in student.notes))
     return replace(
         student,
         design=design,
-        populations={**student.populations, "privileged": teacher.populations["regular"]},
+        populations={**student.populations, **_as_privileged(teacher.populations)},
         intervals=intervals,
         table=judge(table[columns], intervals),
         notes=said,
     )
+
+
+def _as_privileged(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.replace("regular", "privileged", 1): one for name, one in found.items()}
 
 
 def comparison(compared: Compared, family: str) -> str:

@@ -358,11 +358,15 @@ def _brackets(ax: Axes, at: float, wish: tuple[float, float], reach: float, hori
 
 
 def draw_thresholds(ax: Axes, fit: RelboundsResults, lines: Sequence[Line], horizontal: bool) -> None:
-    """Draw what noise can reach, over the lines of each part."""
-    for part, (_, high) in fit._fitted.intervals.items():
-        here = [line.position for line in lines if line.part == part and line.feature is not None]
-        if not here:
-            continue
+    """Draw what noise can reach, over the lines of each part and of each term with noise of its own."""
+    intervals = fit._fitted.intervals
+    spans: dict[str, list[float]] = {}
+    for line in lines:
+        if line.feature is not None:
+            own = f"{line.part}: {fit.table['term'].iloc[line.feature]}"
+            spans.setdefault(own if own in intervals else line.part, []).append(line.position)
+    for part, here in spans.items():
+        high = intervals[part][1]
         xs, ys = [high.upper, high.upper], [min(here) - 0.5, max(here) + 0.5]
         ax.plot(
             *((xs, ys) if horizontal else (ys, xs)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,17 +10,20 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from relbounds.bounds import ZERO, relevance
-from relbounds.lp.changes import push_changes
+from relbounds.lp.changes import join_changes, push_changes
 from relbounds.lp.problem import Polytope, Ranges
+from relbounds.lp.replaced import without_each
 from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.spec import FloatArray, Spec
 
 # Draws per task: fixed, so that the pieces of work do not depend on the number of workers.
-CHUNK = 10
+CHUNK = 25
 # Draws at most, as a multiple of the wanted number of feasible probes.
 MOST_DRAWS = 10
+# The same for a term with several columns: if it is needed, every draw is infeasible.
+MOST_TERM_DRAWS = 2
 # Each part has a stream of random numbers of its own.
 PARTS = ("regular", "privileged")
 
@@ -51,7 +55,13 @@ class Interval:
 
 
 def draw_population(
-    spec: Spec, X: FloatArray, polytope: Polytope, norm: float, options: Options, part: str = "regular"
+    spec: Spec,
+    X: FloatArray,
+    polytope: Polytope,
+    norm: float,
+    options: Options,
+    part: str = "regular",
+    term: str | None = None,
 ) -> Population:
     """Permute features drawn at random until enough of them give a non-empty set.
 
@@ -69,19 +79,34 @@ def draw_population(
         The relevance unit: the norm of the baseline.
     part : {"regular", "privileged"}
         Whose population it is.
+    term : str or None
+        A term with several columns, permuted together: the levels of a factor add up to one, so that weights on
+        them can cancel out, and only a factor of noise shows how relevant that makes them look. None draws from
+        the terms with one column (from all columns, where there is no such term).
     """
-    most = MOST_DRAWS * options.probes
+    targets = [target for target in spec.targets if target.part == part]
+    terms = [target.term for target in targets]
+    counts = Counter(terms)
+    if term is not None:
+        blocks = [[k for k, one in enumerate(terms) if one == term]]
+    else:
+        alone = [[k] for k, one in enumerate(terms) if counts[one] == 1]
+        blocks = alone or [[k] for k in range(len(terms))]
+    most = (MOST_DRAWS if term is None else MOST_TERM_DRAWS) * options.probes
     lower: list[float] = []
     upper: list[float] = []
     draws = infeasible = 0
-    with stage(f"probes, {part}", options.probes, options.progress) as done:
+    # what is left without a feature decides most of its probes, so it is worked out once
+    variables = [block[0] for block in blocks if len(block) == 1 and part == "regular" and options.probes]
+    without = without_each(polytope, variables)
+    with stage(f"probes, {term or part}", options.probes, options.progress) as done:
         while len(lower) < options.probes and draws < most:
             wave = min(options.probes, most - draws)
             tasks = [range(draws + piece.start, draws + piece.stop) for piece in chunks(wave, CHUNK)]
             pieces = run(
                 _probe,
                 tasks,
-                shared=(spec, X, polytope, options.seed, options.solver, part),
+                shared=(spec, X, polytope, options.seed, options.solver, part, blocks, without),
                 n_jobs=options.n_jobs,
                 client=options.client,
             )
@@ -98,13 +123,16 @@ def draw_population(
 
 
 def _probe(task: range, shared: tuple) -> list[Ranges]:
-    spec, X, polytope, seed, solver, part = shared
+    spec, X, polytope, seed, solver, part, blocks, without = shared
     changes = []
     for draw in task:
         rng = np.random.default_rng([seed, PARTS.index(part) + 1, draw])
-        k = int(rng.integers(X.shape[1]))
-        changes.append(spec.change(part, k, X[rng.permutation(len(X)), k]))
-    return push_changes(polytope, changes, solver)
+        block = blocks[int(rng.integers(len(blocks)))]
+        order = rng.permutation(len(X))
+        one = [spec.change(part, k, X[order, k]) for k in block]
+        asked = one[int(rng.integers(len(block)))].variables
+        changes.append(one[0] if len(block) == 1 else join_changes(one, asked))
+    return push_changes(polytope, changes, solver, without)
 
 
 def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> Interval:

@@ -18,7 +18,7 @@ from relbounds.design import Design
 from relbounds.errors import DataError, OptionError
 from relbounds.explore import Explore
 from relbounds.fit import Fitted
-from relbounds.probes import Interval
+from relbounds.probes import PARTS, Interval
 from relbounds.spec import decide
 from relbounds.tune import METRICS
 
@@ -303,7 +303,7 @@ class RelboundsResults(Explore):
         return left, right
 
     def _probe_text(self) -> str:
-        populations = self._fitted.populations.values()
+        populations = [one for part, one in self._fitted.populations.items() if part in PARTS]
         feasible = " + ".join(str(len(p.upper)) for p in populations)
         return f"{feasible} ({' + '.join(str(p.infeasible) for p in populations)} infeasible)"
 
@@ -314,11 +314,12 @@ class RelboundsResults(Explore):
             f"{value:.3f} ({part})" if len(ends) > 1 else f"{value:.3f}" for part, value in ends.items()
         )
         notes = [
-            "lower and upper are the least and the most that any equivalent model uses a feature, as shares of the "
-            "baseline's norm. Strong: used by every equivalent model; weak: by some; irrelevant: by none.",
-            f"Noise threshold of upper: {noise} (level {options.level:g}, seed {options.seed}); P>noise is the chance "
-            "that a permuted feature reaches upper; P adj. is Benjamini-Hochberg.",
-            f"Solver: {', '.join(dict.fromkeys(fitted.ranges.solver))}; every bound proved by duality to the certified gap.",
+            "lower and upper are the least and the most that any equivalent model uses a feature, as shares of "
+            "the baseline's norm. Strong: used by every equivalent model; weak: by some; irrelevant: by none.",
+            f"Noise threshold of upper: {noise} (level {options.level:g}, seed {options.seed}); P>noise is the "
+            "chance that a permuted feature reaches upper; P adj. is Benjamini-Hochberg.",
+            f"Solver: {', '.join(dict.fromkeys(fitted.ranges.solver))}; every bound proved by duality to the "
+            "certified gap.",
         ]
         return notes + list(self.notes)
 

@@ -32,7 +32,9 @@ def test_fewer_than_two_probes_leave_zero():
 
 
 @given(
-    st.lists(st.floats(0, 1), min_size=2, max_size=60), st.floats(0.5, 0.9999), st.sampled_from(["t", "order"])
+    st.lists(st.floats(0, 1), min_size=2, max_size=60),
+    st.floats(0.5, 0.9999),
+    st.sampled_from(["t", "order"]),
 )
 def test_p_value_and_threshold_say_the_same(values, level, kind):
     values = np.array(values)
@@ -64,3 +66,16 @@ def test_every_feature_needed_is_said():
         fit = rb.relbounds("y ~ .", data, C=5.0, probes=3, delta=0.001)
     assert set(fit.table["relevance"]) == {"strong"}
     assert any("indispensable" in note for note in fit.notes)
+
+
+def test_a_factor_of_noise_is_irrelevant():
+    # weights on the two levels of a factor can cancel out, so they look relevant by themselves
+    data = rb.simulate.paper_set(1, noise=0.3, seed=0).data
+    rng = np.random.default_rng(0)
+    data = data.assign(sex=rng.choice(["female", "male"], size=len(data)))
+    data["arm"] = np.where(data["x1"] > 0, "low", "high")
+    fit = rb.relbounds("y ~ . - x1", data, C=0.5, probes=20)
+    assert fit.table.loc[["sex[female]", "sex[male]"], "relevance"].tolist() == ["irrelevant"] * 2
+    assert set(fit.table.loc[["arm[low]", "arm[high]"], "relevance"]) <= {"weak", "strong"}
+    own, shared = (fit.intervals.loc[(part, "upper"), "upper"] for part in ("regular: sex", "regular"))
+    assert own > shared

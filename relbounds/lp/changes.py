@@ -113,7 +113,9 @@ def push_changes(
         found = push_columns(polytope, columns, solver, without)
         return [_entry(found, slice(i, i + 1)) for i in range(len(changes))]
     return [
-        ranges(replace(polytope, model=changed(polytope.model, change)), change.asked or change.variables, solver)
+        ranges(
+            replace(polytope, model=changed(polytope.model, change)), change.asked or change.variables, solver
+        )
         for change in changes
     ]
 

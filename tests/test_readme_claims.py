@@ -1,9 +1,9 @@
 """Every measured figure in README.md stands in the results file that its block links to.
 
 The convention: a block (paragraph, list item or table) that quotes a measured number links to one or more
-files ``benchmarks/results/NAME.md``, itself or through the block right before it. Each number of the block must
-occur in those files, exactly or rounded as the README rounds it. Code, inline code, link targets, versions and
-licences are not figures.
+files ``benchmarks/results/NAME.md``, itself or through the block right before it. Each number of the block
+must occur in those files, exactly or rounded as the README rounds it. Code, inline code, link targets,
+versions and licences are not figures.
 """
 
 import re

@@ -201,7 +201,7 @@ def plot_bounds(
     paint = {**colours(), **(palette or {})}
     draw_bars(ax, fit, table, lines, paint, horizontal, direction=direction, best=best)
     if threshold:
-        draw_thresholds(ax, fit, lines, horizontal)
+        draw_thresholds(ax, fit, table, lines, horizontal)
     (ax.set_xlabel if horizontal else ax.set_ylabel)("relevance (share of the norm)")
     finish(ax)
     ax.tick_params(axis="y" if horizontal else "x", length=0)
@@ -357,23 +357,31 @@ def _brackets(ax: Axes, at: float, wish: tuple[float, float], reach: float, hori
         ax.plot(*((xs, ys) if horizontal else (ys, xs)), color="black", linewidth=0.9, clip_on=False)
 
 
-def draw_thresholds(ax: Axes, fit: RelboundsResults, lines: Sequence[Line], horizontal: bool) -> None:
-    """Draw what noise can reach, over the lines of each part and of each term with noise of its own."""
+def draw_thresholds(
+    ax: Axes, fit: RelboundsResults, table: pd.DataFrame, lines: Sequence[Line], horizontal: bool
+) -> None:
+    """Draw what noise can reach over the lines of each part; a term of several columns has its own."""
     intervals = fit._fitted.intervals
-    spans: dict[str, list[float]] = {}
+    stretches: list[tuple[str, list[float]]] = []
     for line in lines:
-        if line.feature is not None:
-            own = f"{line.part}: {fit.table['term'].iloc[line.feature]}"
-            spans.setdefault(own if own in intervals else line.part, []).append(line.position)
-    for part, here in spans.items():
-        high = intervals[part][1]
-        xs, ys = [high.upper, high.upper], [min(here) - 0.5, max(here) + 0.5]
+        if line.feature is None:
+            continue
+        own = f"{line.part}: {table['term'].iloc[line.feature]}"
+        key = own if own in intervals else line.part
+        if not stretches or stretches[-1][0] != key:
+            stretches.append((key, []))
+        stretches[-1][1].append(line.position)
+    for key, here in stretches:
+        if key not in intervals:
+            continue
+        high = intervals[key][1].upper
+        xs, ys = [high, high], [min(here) - 0.5, max(here) + 0.5]
         ax.plot(
             *((xs, ys) if horizontal else (ys, xs)),
             color="0.25",
             linewidth=0.8,
             linestyle=(0, (4, 2)),
-            label=f"_noise {part}",
+            label=f"_noise {key}",
         )
 
 

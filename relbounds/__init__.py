@@ -11,6 +11,7 @@ Examples
 
 from relbounds import datasets, metrics, simulate
 from relbounds.api import fit_design, relbounds
+from relbounds.compare import Comparison, compare
 from relbounds.errors import (
     DataError,
     FormulaError,
@@ -21,12 +22,16 @@ from relbounds.errors import (
     RelboundsWarning,
     SolverError,
 )
+from relbounds.forest import ForestResults, forest_relevance
+from relbounds.kernel import SvorResults, svor
 from relbounds.results import RelboundsResults, load
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "DataError",
+    "ForestResults",
     "FormulaError",
     "InfeasibleError",
     "MissingExtraError",
@@ -35,10 +40,14 @@ __all__ = [
     "RelboundsResults",
     "RelboundsWarning",
     "SolverError",
+    "SvorResults",
+    "compare",
     "datasets",
     "fit_design",
+    "forest_relevance",
     "load",
     "metrics",
     "relbounds",
     "simulate",
+    "svor",
 ]

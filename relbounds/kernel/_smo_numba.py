@@ -10,7 +10,8 @@ GIVEN, LINEAR, RBF = 0, 1, 2
 
 @njit(cache=True)
 def kernel_row(i, kind, X, rate, store, slot, owner, stamp, clock):  # type: ignore[no-untyped-def]
-    """Return where row i of the kernel matrix stands in the store, computing it in the oldest place if it is not there."""
+    """Return where row i of the kernel matrix stands in the store, computing it in the oldest place if it
+    is not there."""
     clock[0] += 1
     place = slot[i]
     if place >= 0:
@@ -42,7 +43,8 @@ def kernel_row(i, kind, X, rate, store, slot, owner, stamp, clock):  # type: ign
 
 @njit(cache=True)
 def scan(active, sample, sign, thr, h, upper, alpha, f, up, low, at_up, at_low):  # type: ignore[no-untyped-def]
-    """Find for each threshold the least F over rows that may go up and the greatest over rows that may go down."""
+    """Find for each threshold the least F over rows that may go up and the greatest over rows that may go
+    down."""
     m = up.shape[0]
     for j in range(m):
         up[j] = np.inf
@@ -200,7 +202,8 @@ def samples_of(active, sample, n):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def keep_rows(active, sample, sign, thr, h, upper, alpha, f, UP, LOW, slack):  # type: ignore[no-untyped-def]
-    """Return the rows between their bounds and those at a bound that violate, or nearly violate, a condition."""
+    """Return the rows between their bounds and those at a bound that violate, or nearly violate, a
+    condition."""
     kept = np.empty(active.shape[0], np.int64)
     count = 0
     for k in range(active.shape[0]):
@@ -222,12 +225,30 @@ def keep_rows(active, sample, sign, thr, h, upper, alpha, f, UP, LOW, slack):  #
 
 @njit(cache=True)
 def smo(  # type: ignore[no-untyped-def]
-    kind, X, rate, store, slot, owner, stamp, diag, sample, sign, thr, h, upper, m, ordered, tol, max_steps, second
+    kind,
+    X,
+    rate,
+    store,
+    slot,
+    owner,
+    stamp,
+    diag,
+    sample,
+    sign,
+    thr,
+    h,
+    upper,
+    m,
+    ordered,
+    tol,
+    max_steps,
+    second,
 ):
-    """Run SMO from alpha = 0; return alpha, f, the steps taken, the last violation, and the steps across thresholds.
+    """Run SMO from alpha = 0; return alpha, f, the steps taken, the last violation, and the steps across
+    thresholds.
 
-    Double loop: the inner loop works on the rows that still matter; the outer one brings the decision values of all
-    samples up to date, checks every row, and lets the inner loop go on from there.
+    Double loop: the inner loop works on the rows that still matter; the outer one brings the decision
+    values of all samples up to date, checks every row, and lets the inner loop go on from there.
     """
     n, size = diag.shape[0], sample.shape[0]
     alpha, f = np.zeros(size), np.zeros(n)
@@ -283,8 +304,8 @@ def smo(  # type: ignore[no-untyped-def]
                     pending[i] = 0.0
             smaller = keep_rows(active, sample, sign, thr, h, upper, alpha, f, UP, LOW, 0.0)
             if smaller.shape[0] < 0.9 * active.shape[0]:
-                # Samples that leave must be told later what changes from now on; those that left before are owed all
-                # of it. Bringing the first ones to the common date keeps one ledger for both.
+                # Samples that leave must be told later what changes from now on; those that left before are
+                # owed all of it. Bringing the first ones to the common date keeps one ledger for both.
                 fewer = samples_of(smaller, sample, n)
                 if fewer.shape[0] < members.shape[0]:
                     for i in range(n):

@@ -44,12 +44,14 @@ class Kernel:
             value = np.asarray(self.function(A, B), dtype=float)
             if value.shape != (len(A), len(B)):
                 raise OptionError(
-                    f"kernel: the function returned an array of shape {value.shape} for inputs of {len(A)} and "
+                    f"kernel: the function returned an array of shape {value.shape} for inputs of {len(A)} "
+                    f"and "
                     f"{len(B)} rows. It must return one value per pair, shape {(len(A), len(B))}."
                 )
             return value
         raise OptionError(
-            "kernel: a precomputed kernel cannot be evaluated on new rows. Give the matrix of kernel values between "
+            "kernel: a precomputed kernel cannot be evaluated on new rows. Give the matrix of kernel "
+            "values between "
             "the new rows and the training rows, e.g. fit.predict(kernel=K_new)."
         )
 
@@ -71,7 +73,9 @@ class Kernel:
         return self.name
 
 
-def make_kernel(kernel: str | KernelFunction | Kernel, width: float | None = None, what: str = "kernel") -> Kernel:
+def make_kernel(
+    kernel: str | KernelFunction | Kernel, width: float | None = None, what: str = "kernel"
+) -> Kernel:
     """Turn what the user wrote into a Kernel.
 
     Examples
@@ -106,13 +110,16 @@ def check_matrix(K: np.ndarray, n: int | None = None, what: str = "kernel") -> n
     >>> check_matrix(np.array([[1.0, 2.0], [2.0, 1.0]]))
     Traceback (most recent call last):
     ...
-    relbounds.errors.DataError: kernel: the matrix is not positive semidefinite: its smallest eigenvalue is -1 ...
+    relbounds.errors.DataError: kernel: the matrix is not positive semidefinite: its smallest eigenvalue is
+    -1 ...
     """
     K = np.asarray(K, dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise DataError(f"{what}: a kernel matrix must be square, this one has shape {K.shape}.")
     if n is not None and len(K) != n:
-        raise DataError(f"{what}: the matrix has {len(K)} rows but the data have {n}. One row per row of the data.")
+        raise DataError(
+            f"{what}: the matrix has {len(K)} rows but the data have {n}. One row per row of the data."
+        )
     if not np.isfinite(K).all():
         i, j = np.argwhere(~np.isfinite(K))[0]
         raise DataError(f"{what}: the matrix has a value that is not finite at row {i}, column {j}.")
@@ -120,17 +127,20 @@ def check_matrix(K: np.ndarray, n: int | None = None, what: str = "kernel") -> n
     asymmetry = np.abs(K - K.T)
     if asymmetry.max(initial=0.0) > 1e-8 * scale:
         i, j = np.unravel_index(int(asymmetry.argmax()), K.shape)
-        raise DataError(f"{what}: the matrix is not symmetric: K[{i}, {j}] = {K[i, j]:.6g}, K[{j}, {i}] = {K[j, i]:.6g}.")
+        raise DataError(
+            f"{what}: the matrix is not symmetric: K[{i}, {j}] = {K[i, j]:.6g}, K[{j}, {i}] = {K[j, i]:.6g}."
+        )
     K = (K + K.T) / 2.0
-    # A Cholesky factor of a slightly lifted matrix exists exactly when no eigenvalue is clearly negative; it is
-    # an order of magnitude cheaper than the eigenvalues, which only the error message needs.
+    # A Cholesky factor of a slightly lifted matrix exists exactly when no eigenvalue is clearly negative;
+    # it is an order of magnitude cheaper than the eigenvalues, which only the error message needs.
     try:
         np.linalg.cholesky(K + 1e-8 * scale * len(K) * np.eye(len(K)))
     except np.linalg.LinAlgError:
         values = np.linalg.eigvalsh(K)
         raise DataError(
             f"{what}: the matrix is not positive semidefinite: its smallest eigenvalue is {values[0]:.4g} "
-            f"(largest {values[-1]:.4g}), so it is no inner product and the problem is not convex. Use another kernel, or "
+            f"(largest {values[-1]:.4g}), so it is no inner product and the problem is not convex. Use "
+            f"another kernel, or "
             "clip the negative eigenvalues to 0."
         ) from None
     return K

@@ -1,4 +1,5 @@
-"""Thresholds from multipliers, and optimality conditions checked without looking at the solver that claims them."""
+"""Thresholds from multipliers, and optimality conditions checked without looking at the solver that claims
+them."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ class Optimality:
     """How close a solution is to the optimum, recomputed from its multipliers, its thresholds and the kernel.
 
     ``violation``: largest breach of complementary slackness over all rows, in units of the margin;
-    ``residual``: largest breach of the dual's equality and sign constraints, relative to the largest multiplier;
+    ``residual``: largest breach of the dual's equality and sign constraints, relative to the largest
+    multiplier;
     ``gap``: primal minus dual objective, relative to 1 + |primal|.
     """
 
@@ -28,7 +30,8 @@ class Optimality:
 
 
 def order_multipliers(rows: MarginRows, alpha: np.ndarray) -> np.ndarray:
-    """Return mu_1 .. mu_m (mu_1 = 0): the multipliers of ``b_{j-1} <= b_j`` that the balance of the rows implies."""
+    """Return mu_1 .. mu_m (mu_1 = 0): the multipliers of ``b_{j-1} <= b_j`` that the balance of the rows
+    implies."""
     mu = np.zeros(rows.n_thresholds)
     if rows.ordered:
         mu[1:] = -np.cumsum(rows.balance(alpha))[:-1]
@@ -36,7 +39,8 @@ def order_multipliers(rows: MarginRows, alpha: np.ndarray) -> np.ndarray:
 
 
 def shares(rows: MarginRows, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return alpha as a share of its upper limit (of the largest multiplier where there is none), and 1 (or inf)."""
+    """Return alpha as a share of its upper limit (of the largest multiplier where there is none), and 1 (or
+    inf)."""
     finite = np.isfinite(rows.upper)
     unit = np.where(finite, rows.upper, max(float(alpha.max(initial=0.0)), 1e-300))
     return alpha / unit, np.where(finite, 1.0, np.inf)
@@ -52,9 +56,10 @@ def threshold_intervals(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return for each threshold the interval [low, up] of optimal values.
 
-    Thresholds joined by a positive order multiplier are equal, however long the chain, so they share an interval.
-    Multipliers of an interior point method are never exactly at a bound: with `guess`, its own thresholds, a row counts
-    as bound when its multiplier is closer to the bound than its margin is to 0 (strict complementarity).
+    Thresholds joined by a positive order multiplier are equal, however long the chain, so they share an
+    interval. Multipliers of an interior point method are never exactly at a bound: with `guess`, its own
+    thresholds, a row counts as bound when its multiplier is closer to the bound than its margin is to 0
+    (strict complementarity).
     """
     value = f[rows.sample] - rows.sign * rows.h
     scale = float(np.max(alpha, initial=0.0))
@@ -87,9 +92,15 @@ def threshold_intervals(
 
 
 def thresholds(
-    rows: MarginRows, alpha: np.ndarray, f: np.ndarray, tol: float, guess: np.ndarray | None = None, order: bool = True
+    rows: MarginRows,
+    alpha: np.ndarray,
+    f: np.ndarray,
+    tol: float,
+    guess: np.ndarray | None = None,
+    order: bool = True,
 ) -> np.ndarray:
-    """Return the middle of each interval; with `order`, check that the thresholds are ordered and say so if not."""
+    """Return the middle of each interval; with `order`, check that the thresholds are ordered and say so if
+    not."""
     low, up = threshold_intervals(rows, alpha, f, guess)
     low, up = np.where(np.isfinite(low), low, up), np.where(np.isfinite(up), up, low)
     b = (low + up) / 2.0
@@ -97,18 +108,21 @@ def thresholds(
 
 
 def check_ordered(b: np.ndarray, tol: float) -> np.ndarray:
-    """Return b without rounding-size disorder; raise SolverError when thresholds are out of order by more than that."""
+    """Return b without rounding-size disorder; raise SolverError when thresholds are out of order by more
+    than that."""
     fall = float(np.max(-np.diff(b), initial=0.0))
     if fall > 10 * tol * (1.0 + float(np.abs(b).max(initial=0.0))):
         raise SolverError(
-            f"The thresholds came out of order by {fall:.3g}, which the model rules out: the solver stopped too early. "
+            f"The thresholds came out of order by {fall:.3g}, which the model rules out: the solver "
+            f"stopped too early. "
             "Use a smaller tol, or solver='qp'."
         )
     return np.maximum.accumulate(b)
 
 
 def check_free(rows: MarginRows, alpha: np.ndarray, b: np.ndarray, f: np.ndarray) -> Optimality:
-    """Check a solution with free slacks (or fixed ones: rows whose upper limit is inf) against the KKT conditions."""
+    """Check a solution with free slacks (or fixed ones: rows whose upper limit is inf) against the KKT
+    conditions."""
     beta = rows.coefficients(alpha)
     norm2 = float(beta @ f)
     margin = margins(rows, b, f)
@@ -161,7 +175,11 @@ def check_modelled(
     breach = np.maximum(np.abs(np.minimum(alpha / scale, margin)), np.abs(np.minimum(reserve / scale, slack)))
     sums = np.bincount(rows.function, delta, minlength=rows.n_functions)
     free = rows.fixed(np.zeros(len(rows)))
-    residual = max(_residual(free, alpha, scale), float(np.max(-reserve, initial=0.0)) / scale, float(np.abs(sums).max()) / scale)
+    residual = max(
+        _residual(free, alpha, scale),
+        float(np.max(-reserve, initial=0.0)) / scale,
+        float(np.abs(sums).max()) / scale,
+    )
     return Optimality(
         dual=dual,
         primal=primal,

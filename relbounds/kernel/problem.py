@@ -1,11 +1,14 @@
 """The margin rows of support vector ordinal regression, the same shape for every order and every cost.
 
-Row r speaks of one sample and one threshold: ``sign_r (f(x) - b_j) >= h_r - xi_r``. The dual holds one multiplier per row,
+Row r speaks of one sample and one threshold: ``sign_r (f(x) - b_j) >= h_r - xi_r``. The dual holds one
+multiplier per row,
 
-    maximise  sum_r h_r alpha_r - 1/2 beta' K beta,     beta_i = sum of sign_r alpha_r over the rows of sample i
-    subject to  0 <= alpha_r <= upper_r  and, for each threshold j,  sum_{r at j} sign_r alpha_r = mu_j - mu_{j+1}
+    maximise  sum_r h_r alpha_r - 1/2 beta' K beta,     beta_i = sum of sign_r alpha_r over the rows of
+    sample i subject to  0 <= alpha_r <= upper_r  and, for each threshold j,  sum_{r at j} sign_r alpha_r =
+    mu_j - mu_{j+1}
 
-with ``mu >= 0`` where the order of the thresholds is a constraint of the problem and ``mu = 0`` where it is not.
+with ``mu >= 0`` where the order of the thresholds is a constraint of the problem and ``mu = 0`` where it is
+not.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ def check_order(order: str) -> str:
     'implicit'
     """
     if order not in ORDERS:
-        raise OptionError(f"order={order!r} is not known. Use 'explicit', 'implicit' or 'none'.{nearest(order, ORDERS)}")
+        raise OptionError(
+            f"order={order!r} is not known. Use 'explicit', 'implicit' or 'none'.{nearest(order, ORDERS)}"
+        )
     return order
 
 
@@ -77,17 +82,22 @@ def check_cost(cost: np.ndarray, n_levels: int) -> np.ndarray:
     """
     cost = np.asarray(cost, dtype=float)
     if cost.shape != (n_levels, n_levels):
-        raise OptionError(f"cost has shape {cost.shape}; with {n_levels} levels it must be {(n_levels, n_levels)}.")
+        raise OptionError(
+            f"cost has shape {cost.shape}; with {n_levels} levels it must be {(n_levels, n_levels)}."
+        )
     if not np.isfinite(cost).all() or (cost < 0).any():
         raise OptionError("cost must hold finite numbers that are not negative.")
     if np.diag(cost).any():
         raise OptionError("cost: the diagonal must be 0, since a right prediction costs nothing.")
     if (cost + np.eye(n_levels) <= 0).any():
-        raise OptionError("cost: every wrong prediction must cost something (all entries off the diagonal positive).")
+        raise OptionError(
+            "cost: every wrong prediction must cost something (all entries off the diagonal positive)."
+        )
     for k in range(n_levels):
         if (np.diff(cost[k, k:]) < 0).any() or (np.diff(cost[k, : k + 1]) > 0).any():
             raise OptionError(
-                f"cost: row {k + 1} falls again away from the diagonal. A larger miss must not cost less than a smaller one."
+                f"cost: row {k + 1} falls again away from the diagonal. A larger miss must not cost less "
+                f"than a smaller one."
             )
     return cost
 
@@ -121,7 +131,8 @@ def make_margin_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> len(make_margin_rows(np.array([1, 2, 3]), 3)), len(make_margin_rows(np.array([1, 2, 3]), 3, "implicit"))
+    >>> y = np.array([1, 2, 3])
+    >>> len(make_margin_rows(y, 3)), len(make_margin_rows(y, 3, "implicit"))
     (4, 6)
     """
     check_order(order)
@@ -132,7 +143,8 @@ def make_margin_rows(
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     if cost is not None and order != "implicit":
         raise OptionError(
-            f"cost needs order='implicit', not {order!r}: only there does every sample have a row at every threshold, so that "
+            f"cost needs order='implicit', not {order!r}: only there does every sample have a row at every "
+            f"threshold, so that "
             "the size of a miss can be priced."
         )
     factor = np.ones((n_levels, n_levels - 1)) if cost is None else row_weights(check_cost(cost, n_levels))
@@ -147,13 +159,17 @@ def make_margin_rows(
     for j in range(n_levels - 1):
         here = sign[threshold == j]
         if not (here < 0).any() or not (here > 0).any():
-            raise DataError(f"Threshold {j + 1} has samples on one side only. Merge levels or give weights above 0.")
+            raise DataError(
+                f"Threshold {j + 1} has samples on one side only. Merge levels or give weights above 0."
+            )
     # The implicit order needs rows whose price does not fall away from the diagonal (the proof of the lemma
     # compares neighbouring thresholds); where it does, the order becomes a constraint.
-    convex = all((np.diff(factor[k, k:]) >= 0).all() and (np.diff(factor[k, :k]) <= 0).all() for k in range(n_levels))
+    convex = all(
+        (np.diff(factor[k, k:]) >= 0).all() and (np.diff(factor[k, :k]) <= 0).all() for k in range(n_levels)
+    )
     ordered = n_levels > 2 and (order == "explicit" or (order == "implicit" and not convex))
-    # One correcting function per threshold where every sample has a row there; with the explicit order one per
-    # side, since a threshold sees two levels only. Two levels: one function, the published binary form.
+    # One correcting function per threshold where every sample has a row there; with the explicit order one
+    # per side, since a threshold sees two levels only. Two levels: one function, the published binary form.
     per_side = order != "implicit" and n_levels > 2
     function = (sign > 0).astype(np.int64) if per_side else threshold.astype(np.int64)
     return MarginRows(

@@ -1,8 +1,10 @@
-"""CVXOPT's interior point method for box-constrained quadratic programs whose Hessian is low-rank by structure.
+"""CVXOPT's interior point method for box-constrained quadratic programs whose Hessian is low-rank by
+structure.
 
-The problems of this package are ``min 1/2 x'Px + q'x`` with ``0 <= x <= upper`` and ``Ax = a``. Each iteration needs
-solves with ``P + diag(D)``. P is never formed: it maps a vector of row multipliers to the samples (at most n of them), through
-the kernel, and back, so the solves cost O(n^3) however many thresholds, that is rows per sample, there are.
+The problems of this package are ``min 1/2 x'Px + q'x`` with ``0 <= x <= upper`` and ``Ax = a``. Each
+iteration needs solves with ``P + diag(D)``. P is never formed: it maps a vector of row multipliers to the
+samples (at most n of them), through the kernel, and back, so the solves cost O(n^3) however many
+thresholds, that is rows per sample, there are.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from relbounds.errors import SolverError
 from relbounds.kernel.kernels import root
 from relbounds.kernel.problem import MarginRows
 
+FLOOR = 1e-12
+BALANCE = 1e-8  # how well the equalities must hold
 Apply = Callable[[np.ndarray], np.ndarray]
 Factor = Callable[[np.ndarray], Apply]
 
@@ -31,20 +35,63 @@ class QPSolution:
     iterations: int
 
 
-def box_qp(P: Apply, factor: Factor, q: np.ndarray, upper: np.ndarray, A: np.ndarray, a: np.ndarray, tol: float) -> QPSolution:
-    """Solve ``min 1/2 x'Px + q'x, 0 <= x <= upper, Ax = a``; ``factor(D)`` returns the solver of ``P + diag(D)``.
+def box_qp(
+    P: Apply,
+    factor: Factor,
+    q: np.ndarray,
+    upper: np.ndarray,
+    A: np.ndarray,
+    a: np.ndarray,
+    tol: float,
+    size: float = 0.0,
+    relative: bool = True,
+) -> QPSolution:
+    """Solve ``min 1/2 x'Px + q'x, 0 <= x <= upper, Ax = a``; ``factor(D)`` returns the solver of ``P +
+    diag(D)``.
+
+    `size` is the order of magnitude of P: D is kept above a tiny share of it, where the low-rank solves
+    would lose all digits; the solver's iterative refinement takes care of the difference. `relative`: the
+    objective has no constant left out, so that a gap relative to it means something.
 
     Examples
     --------
     >>> import numpy as np
     >>> one = np.ones((1, 2))
-    >>> s = box_qp(lambda x: x, lambda D: lambda v: v / (1 + D), -np.array([3.0, 1.0]), np.array([1.5, 9.0]), one, np.array([2.0]), 1e-9)
+    >>> q, upper = -np.array([3.0, 1.0]), np.array([1.5, 9.0])
+    >>> s = box_qp(lambda x: x, lambda D: lambda v: v / (1 + D), q, upper, one, np.array([2.0]), 1e-9)
     >>> s.x.round(6)
     array([1.5, 0.5])
     """
+    # Past the accuracy that rounding allows, steps make things worse: then what was asked for was too much.
+    for attempt in (tol, 100 * tol):
+        try:
+            return _box_qp(P, factor, q, upper, A, a, attempt, size, relative)
+        except SolverError:
+            continue
+    return _box_qp(P, factor, q, upper, A, a, 10_000 * tol, size, relative)
+
+
+def _box_qp(
+    P: Apply,
+    factor: Factor,
+    q: np.ndarray,
+    upper: np.ndarray,
+    A: np.ndarray,
+    a: np.ndarray,
+    tol: float,
+    size: float,
+    relative: bool,
+) -> QPSolution:
+    """One call of CVXOPT at one tolerance."""
     from cvxopt import matrix, solvers
 
     n = len(q)
+    # CVXOPT has one tolerance for both infeasibilities and measures the dual one against the length of q,
+    # while what matters here is the margin of a single row. So the tolerance follows q, and the equalities
+    # are scaled along with it.
+    feasibility = max(tol / max(1.0, float(np.abs(q).max())), 1e-13)
+    scaling = min(1.0, feasibility / BALANCE)
+    A, a = scaling * A, scaling * a
     capped = np.flatnonzero(np.isfinite(upper))
 
     def apply_P(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
@@ -64,13 +111,13 @@ def box_qp(P: Apply, factor: Factor, q: np.ndarray, upper: np.ndarray, A: np.nda
         out += alpha * value
 
     def kkt(W: Any) -> Callable[[Any, Any, Any], None]:
-        d = np.array(W["d"])[:, 0]
+        d = np.clip(np.array(W["d"])[:, 0], 1e-120, 1e120)
         inverse2 = d**-2.0
         D = inverse2[:n].copy()
         D[capped] += inverse2[n:]
-        solve = factor(D)
+        solve = factor(np.maximum(D, FLOOR * size))
         columns = np.column_stack([solve(row) for row in A])
-        schur = _lifted_factor(A @ columns)
+        schur = _small_solver(A @ columns)
 
         def step(x: Any, y: Any, z: Any) -> None:
             bx, by, bz = np.asarray(x)[:, 0], np.asarray(y)[:, 0], np.asarray(z)[:, 0]
@@ -78,7 +125,7 @@ def box_qp(P: Apply, factor: Factor, q: np.ndarray, upper: np.ndarray, A: np.nda
             rhs = bx - scaled[:n]
             rhs[capped] += scaled[n:]
             first = solve(rhs)
-            uy = cho_solve(schur, A @ first - by)
+            uy = schur(A @ first - by)
             ux = first - columns @ uy
             uz = np.concatenate([-ux, ux[capped]]) - bz
             bx[:] = ux
@@ -87,7 +134,14 @@ def box_qp(P: Apply, factor: Factor, q: np.ndarray, upper: np.ndarray, A: np.nda
 
         return step
 
-    options = {"show_progress": False, "abstol": tol, "reltol": tol, "feastol": tol, "maxiters": 200, "refinement": 2}
+    options = {
+        "show_progress": False,
+        "abstol": tol,
+        "reltol": tol if relative else 1e-15,
+        "feastol": feasibility,
+        "maxiters": 40,
+        "refinement": 2,
+    }
     h = np.concatenate([np.zeros(n), upper[capped]])
     try:
         result = solvers.coneqp(
@@ -103,40 +157,45 @@ def box_qp(P: Apply, factor: Factor, q: np.ndarray, upper: np.ndarray, A: np.nda
         )
     except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
         raise SolverError(
-            f"The quadratic program could not be solved ({error}). The kernel matrix may be too badly scaled: standardise the "
+            f"The quadratic program could not be solved ({error}). The kernel matrix may be too badly "
+            f"scaled: standardise the "
             "features, or use a smaller C."
         ) from error
     accuracy = max(
         result["primal infeasibility"] if result["primal infeasibility"] is not None else np.inf,
         result["dual infeasibility"] if result["dual infeasibility"] is not None else np.inf,
-        min(abs(result["gap"]), result["relative gap"] if result["relative gap"] is not None else np.inf),
+        min(
+            abs(result["gap"]),
+            result["relative gap"] if relative and result["relative gap"] is not None else np.inf,
+        ),
     )
-    # Rounding may stop the iteration a little short of a very tight tolerance; what counts is what was reached.
-    if result["status"] != "optimal" and not accuracy <= max(1e-6, 100 * tol):
+    # Rounding may stop the iteration a little short of a very tight tolerance; what counts is what was
+    # reached.
+    if result["status"] != "optimal" and not accuracy <= 100 * tol:
         raise SolverError(
-            f"The quadratic program stopped after {result['iterations']} iterations at accuracy {accuracy:.2g}. "
+            f"The quadratic program stopped after {result['iterations']} iterations at accuracy "
+            f"{accuracy:.2g}. "
             "Standardise the features, or use a smaller C."
         )
     x = np.clip(np.array(result["x"])[:, 0], 0.0, upper)
-    return QPSolution(x, np.array(result["y"])[:, 0], int(result["iterations"]))
+    return QPSolution(x, scaling * np.array(result["y"])[:, 0], int(result["iterations"]))
 
 
-def _lifted_factor(S: np.ndarray) -> Any:
-    """Cholesky factor of a positive definite matrix that rounding may have made indefinite (refinement repairs the rest)."""
-    S = (S + S.T) / 2.0
-    size = np.sqrt(np.diag(S))
-    scaled = S / np.outer(size, size)
-    for lift in (0.0, 1e-14, 1e-12, 1e-10):
-        try:
-            factor = cho_factor((scaled + lift * np.eye(len(S))) * np.outer(size, size))
-        except np.linalg.LinAlgError:
-            continue
-        return factor
-    return cho_factor((scaled + 1e-8 * np.eye(len(S))) * np.outer(size, size))
+def _small_solver(S: np.ndarray) -> Apply:
+    """Return the solver of a small positive semidefinite system.
+
+    Where the multipliers of the equalities are not unique (no feature used and as many rows on either side)
+    the system is singular; directions without weight are left alone.
+    """
+    size = np.sqrt(np.maximum(np.diag(S), 1e-300))
+    values, vectors = np.linalg.eigh((S + S.T) / 2.0 / np.outer(size, size))
+    inverse = np.where(values > 1e-11 * values[-1], 1.0 / np.where(values > 0, values, 1.0), 0.0)
+    return lambda v: (vectors @ (inverse * (vectors.T @ (v / size)))) / size
 
 
 def balance_matrix(rows: MarginRows) -> np.ndarray:
-    """Return the equality constraints over (alpha, mu): the signed sums of each threshold balance, up to mu."""
+    """Return the equality constraints over (alpha, mu): the signed sums of each threshold balance, up to
+    mu."""
     m = rows.n_thresholds
     extra = m - 1 if rows.ordered else 0
     A = np.zeros((m, len(rows) + extra))
@@ -147,10 +206,13 @@ def balance_matrix(rows: MarginRows) -> np.ndarray:
     return A
 
 
-def solve_qp(K: np.ndarray, rows: MarginRows, tol: float = 1e-10) -> tuple[np.ndarray, np.ndarray, int]:
+def solve_qp(
+    K: np.ndarray, rows: MarginRows, tol: float = 1e-10, unit: float | None = None
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the multipliers of the rows, a guess of the thresholds, and the iterations used.
 
-    Slacks are free, or fixed when the rows come from ``rows.fixed``.
+    Slacks are free, or fixed when the rows come from ``rows.fixed``; `unit` is the size multipliers are
+    expected to have.
 
     Examples
     --------
@@ -163,7 +225,8 @@ def solve_qp(K: np.ndarray, rows: MarginRows, tol: float = 1e-10) -> tuple[np.nd
     R, sample, sign, n, size = root(K), rows.sample, rows.sign, rows.n, len(rows)
     finite = rows.upper[np.isfinite(rows.upper)]
     # In units of C the solution lies in the unit box, where the solver's absolute tolerances mean something.
-    unit = float(finite.max()) if len(finite) else 1.0
+    if unit is None:
+        unit = float(finite.max()) if len(finite) else 1.0
     extra = rows.n_thresholds - 1 if rows.ordered else 0
 
     def collect(v: np.ndarray) -> np.ndarray:
@@ -190,5 +253,14 @@ def solve_qp(K: np.ndarray, rows: MarginRows, tol: float = 1e-10) -> tuple[np.nd
 
     q = np.concatenate([-rows.h, np.zeros(extra)])
     upper = np.concatenate([rows.upper / unit, np.full(extra, np.inf)])
-    solution = box_qp(P, factor, q, upper, balance_matrix(rows), np.zeros(rows.n_thresholds), tol)
+    solution = box_qp(
+        P,
+        factor,
+        q,
+        upper,
+        balance_matrix(rows),
+        np.zeros(rows.n_thresholds),
+        tol,
+        unit * float(np.diag(K).max()),
+    )
     return unit * solution.x[:size], -solution.y, solution.iterations

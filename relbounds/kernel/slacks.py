@@ -1,14 +1,16 @@
 """Slacks that are smooth functions of the inputs or of privileged features instead of free numbers.
 
-Each correcting function ``xi(x) = w*.phi*(x) + d`` serves a set of rows (one threshold, or one side of all of them):
+Each correcting function ``xi(x) = w*.phi*(x) + d`` serves a set of rows (one threshold, or one side of all
+of them):
 
     minimise  1/2 |w|^2 + gamma/2 sum_g |w*_g|^2 + sum_r upper_r xi_{g(r)}(x_r)
     subject to  sign_r (f(x_r) - b_j) >= h_r - xi_{g(r)}(x_r)  and  xi_{g(r)}(x_r) >= 0
 
 With ``delta = alpha + beta - upper`` (beta: multipliers of the sign of the slacks) the dual is
 
-    maximise  sum_r h_r alpha_r - 1/2 c'Kc - 1/(2 gamma) sum_g delta_g' K* delta_g,    c = signed sums of alpha per sample
-    subject to  alpha, beta >= 0,  balanced thresholds, and  sum of delta_g = 0 for each function g.
+    maximise  sum_r h_r alpha_r - 1/2 c'Kc - 1/(2 gamma) sum_g delta_g' K* delta_g,    c = signed sums of
+    alpha per sample subject to  alpha, beta >= 0,  balanced thresholds, and  sum of delta_g = 0 for each
+    function g.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from relbounds.kernel.qp import Apply, balance_matrix, box_qp
 
 @dataclass(frozen=True)
 class ModelledSolution:
-    """Multipliers, slack of each row, and the correcting functions ``K*(., x_i) coefficients / gamma + offset``."""
+    """Multipliers, slack of each row, and the correcting functions ``K*(., x_i) coefficients / gamma +
+    offset``."""
 
     alpha: np.ndarray
     delta: np.ndarray
@@ -38,7 +41,9 @@ class ModelledSolution:
     iterations: int
 
 
-def solve_modelled(K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: float, tol: float = 1e-10) -> ModelledSolution:
+def solve_modelled(
+    K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: float, tol: float = 1e-10
+) -> ModelledSolution:
     """Solve the dual with modelled slacks.
 
     Examples
@@ -79,8 +84,9 @@ def solve_modelled(K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: 
         return out
 
     def factor(D: np.ndarray) -> Apply:
-        # P + diag(D) = D + U' blockdiag(K, K*_g) U with U = [S 0; I I], S the signed map from rows to samples.
-        # The Woodbury identity leaves one system per function, then one for the samples (a Schur complement).
+        # P + diag(D) = D + U' blockdiag(K, K*_g) U with U = [S 0; I I], S the signed map from rows to
+        # samples. The Woodbury identity leaves one system per function, then one for the samples (a Schur
+        # complement).
         ia, ib = 1.0 / D[:size], 1.0 / D[size : 2 * size]
         E = ia + ib
         cross = sign * ia
@@ -91,7 +97,8 @@ def solve_modelled(K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: 
         for g, S in zip(groups, roots, strict=True):
             L = cho_factor(np.eye(S.shape[1]) + ratio * S.T @ (E[g][:, None] * S), lower=True)
             inner.append(L)
-            # E^-1 - M^-1 = E^-1 B^-1 E^-1-like remainder; in terms of the thin root it is what is left of the identity.
+            # E^-1 - M^-1 = E^-1 B^-1 E^-1-like remainder; in terms of the thin root it is what is left of
+            # the identity.
             V = (cross[g] / np.sqrt(E[g]))[:, None] * R[sample[g]]
             W = np.sqrt(E[g])[:, None] * S
             half = solve_triangular(L[0], W.T @ V, lower=True)
@@ -108,7 +115,11 @@ def solve_modelled(K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: 
         def solve(v: np.ndarray) -> np.ndarray:
             va, vb = ia * v[:size], ib * v[size : 2 * size]
             t0, t1 = collect(va), va + vb
-            u0 = unit * R @ cho_solve(schur, R.T @ (t0 - np.bincount(sample, cross * slack_solve(t1), minlength=n)))
+            u0 = (
+                unit
+                * R
+                @ cho_solve(schur, R.T @ (t0 - np.bincount(sample, cross * slack_solve(t1), minlength=n)))
+            )
             u1 = slack_solve(t1 - cross * u0[sample])
             out = v / D
             out[:size] = va - ia * (sign * u0[sample] + u1)
@@ -127,7 +138,8 @@ def solve_modelled(K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: 
     a = np.concatenate([np.zeros(rows.n_thresholds), [price[g].sum() for g in groups]])
     pull = smooth(price)
     q = np.concatenate([-rows.h - pull, -pull, np.zeros(extra)])
-    solution = box_qp(P, factor, q, np.full(len(q), np.inf), A, a, tol)
+    size_P = max(unit * float(np.diag(K).max()), ratio * float(np.diag(K_slack).max()))
+    solution = box_qp(P, factor, q, np.full(len(q), np.inf), A, a, 10 * tol, size_P, relative=False)
     alpha = unit * solution.x[:size]
     delta = alpha + unit * solution.x[size : 2 * size] - rows.upper
     # The multipliers of the equalities are the thresholds and the offsets (signs from the Lagrangian).

@@ -1,4 +1,5 @@
-"""Sequential minimal optimisation: two multipliers at a time, with a kernel cache (needs the extra `fast`)."""
+"""Sequential minimal optimisation: two multipliers at a time, with a kernel cache (needs the extra
+`fast`)."""
 
 from __future__ import annotations
 
@@ -46,9 +47,10 @@ def solve_smo(
 ) -> SmoSolution:
     """Solve the dual by SMO; with K given the kernel is read from it, else its rows are computed and cached.
 
-    Each step takes the row that violates the optimality conditions most and a partner: the most violating one, or with
-    `second_order` the one that promises the largest gain. Partners at the same threshold get the standard update; at different
-    ones (explicit order) the cross update, which moves the order multipliers between them.
+    Each step takes the row that violates the optimality conditions most and a partner: the most violating
+    one, or with `second_order` the one that promises the largest gain. Partners at the same threshold get
+    the standard update; at different ones (explicit order) the cross update, which moves the order
+    multipliers between them.
 
     Examples
     --------
@@ -60,7 +62,8 @@ def solve_smo(
     """
     if not have_numba():
         raise MissingExtraError(
-            "solver='smo' needs numba, which is not installed. Install it with: pip install 'relbounds[fast]', or use solver='qp'."
+            "solver='smo' needs numba, which is not installed. Install it with: pip install "
+            "'relbounds[fast]', or use solver='qp'."
         )
     from relbounds.kernel import _smo_numba as compiled
 
@@ -101,7 +104,8 @@ def solve_smo(
     )
     if violation > tol:
         raise SolverError(
-            f"SMO took {steps} steps and still violates the optimality conditions by {violation:.3g} (tol = {tol:g}). "
+            f"SMO took {steps} steps and still violates the optimality conditions by {violation:.3g} (tol "
+            f"= {tol:g}). "
             "Standardise the features, use a smaller C, or a larger tol."
         )
     return SmoSolution(alpha, f, int(steps), int(crossed), float(violation))

@@ -1,0 +1,387 @@
+"""Fitting on arrays: from features and level codes to a decision function with ordered thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from relbounds.errors import DataError, OptionError, SolverError, nearest
+from relbounds.kernel.kernels import Kernel, check_matrix, make_kernel
+from relbounds.kernel.kkt import (
+    Optimality,
+    check_free,
+    check_modelled,
+    check_ordered,
+    margins,
+    shares,
+    thresholds,
+)
+from relbounds.kernel.problem import MarginRows, check_cost, check_order, make_margin_rows
+from relbounds.kernel.qp import solve_qp
+from relbounds.kernel.slacks import ModelledSolution, solve_modelled
+from relbounds.kernel.smo import have_numba, solve_smo
+
+SLACKS = ("free", "modelled", "mixed")
+SOLVERS = ("auto", "smo", "qp")
+# Up to this size the whole kernel matrix is made at once (32 MB); beyond it SMO computes and caches rows on
+# demand.
+WHOLE_MATRIX = 2000
+# A multiplier counts from this share of its limit on: interior point solutions never reach 0 exactly.
+SUPPORT = 1e-5
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The numbers and choices that fix a model."""
+
+    order: str = "explicit"
+    kernel: Any = "rbf"
+    C: float = 1.0
+    width: float | None = 1.0
+    slack: str = "free"
+    mix: float = 0.5
+    slack_kernel: Any = "rbf"
+    slack_width: float | None = None  # None: as wide as the kernel (1 where the kernel has no width)
+    gamma: float = 1.0
+    cost: Any = None
+    solver: str = "auto"
+    tol: float = 1e-3
+
+    def slack_kernel_made(self) -> Kernel:
+        """Return the kernel of the correcting functions."""
+        width = self.slack_width if self.slack_width is not None else (self.width or 1.0)
+        return make_kernel(self.slack_kernel, width, "slack_kernel")
+
+    def replace(self, **changes: Any) -> Setting:
+        """Return the setting with some of it changed."""
+        return replace(self, **changes)
+
+
+def check_setting(setting: Setting) -> Setting:
+    """Return the setting if every choice in it is known and every number makes sense.
+
+    Examples
+    --------
+    >>> check_setting(Setting(slack="modeled"))
+    Traceback (most recent call last):
+    ...
+    relbounds.errors.OptionError: slack='modeled' is not known. Use 'free', 'modelled' or 'mixed'. Did you
+    mean 'modelled'?
+    """
+    check_order(setting.order)
+    for name, value, known in (("slack", setting.slack, SLACKS), ("solver", setting.solver, SOLVERS)):
+        if value not in known:
+            words = ", ".join(repr(k) for k in known[:-1]) + f" or {known[-1]!r}"
+            raise OptionError(f"{name}={value!r} is not known. Use {words}.{nearest(str(value), known)}")
+    for name in ("C", "gamma", "tol"):
+        value = getattr(setting, name)
+        if not _is_number(value) or value <= 0:
+            raise OptionError(f"{name}={value!r} must be a positive number.")
+    if not _is_number(setting.mix) or not 0 <= setting.mix <= 1:
+        raise OptionError(
+            f"mix={setting.mix!r} must lie between 0 (free slacks only) and 1 (modelled slacks only)."
+        )
+    if isinstance(setting.kernel, str | Kernel) or callable(setting.kernel):
+        make_kernel(setting.kernel, setting.width)
+    if setting.slack != "free":
+        setting.slack_kernel_made()
+        if setting.order == "none":
+            raise OptionError(
+                "order='none' is there to show free slacks without the order; use 'explicit' or 'implicit' "
+                "here."
+            )
+    return setting
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        isinstance(value, int | float | np.integer | np.floating)
+        and not isinstance(value, bool)
+        and np.isfinite(value)
+    )
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A fitted model: ``f(x) = sum_i coefficients_i K(x_i, x)``, level = 1 + number of thresholds at or
+    below f(x)."""
+
+    setting: Setting
+    kernel: Kernel
+    X: np.ndarray  # the support vectors
+    coefficients: np.ndarray  # of the support vectors
+    support: np.ndarray  # positions of the support vectors among the training rows
+    b: np.ndarray  # one threshold between any two neighbouring levels
+    f: np.ndarray  # decision values of the training rows
+    rows: MarginRows
+    alpha: np.ndarray
+    slack: np.ndarray  # of each row
+    optimality: Optimality
+    solver: str
+    steps: int
+    n_levels: int
+    correcting: ModelledSolution | None = None
+
+    def decision_function(self, X: np.ndarray | None = None, K: np.ndarray | None = None) -> np.ndarray:
+        """Return f for new rows, or from kernel values K between new rows and all training rows."""
+        if K is not None:
+            K = np.asarray(K, dtype=float)
+            if K.ndim != 2 or K.shape[1] != self.rows.n:
+                raise DataError(
+                    f"kernel: expected one column per training row ({self.rows.n}), got shape {K.shape}."
+                )
+            return K[:, self.support] @ self.coefficients
+        assert X is not None
+        out = np.empty(len(X))
+        for start in range(0, len(X), 2000):  # new data may be large; the kernel block should not be
+            part = slice(start, start + 2000)
+            out[part] = self.kernel(X[part], self.X) @ self.coefficients
+        return out
+
+    def levels_of(self, f: np.ndarray) -> np.ndarray:
+        """Return level codes 1..L; a missing decision value gives a missing code."""
+        codes = 1 + (f[:, None] >= self.b[None, :]).sum(axis=1)
+        return np.where(np.isnan(f), np.nan, codes) if np.isnan(f).any() else codes
+
+
+def fit_machine(
+    X: np.ndarray,
+    y: np.ndarray,
+    n_levels: int,
+    setting: Setting,
+    *,
+    Z: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    K: np.ndarray | None = None,
+) -> Machine:
+    """Fit one model on arrays.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Features.
+    y : array (n,)
+        Level codes 1..n_levels; levels without samples are allowed (their interval is empty).
+    n_levels : int
+        Number of levels.
+    setting : Setting
+        The choices.
+    Z : array (n, p), optional
+        Privileged features: where the correcting functions live. Without them they live on X.
+    weights : array (n,), optional
+        Case weights.
+    K : array (n, n), optional
+        The kernel matrix, already checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(-1, 1, 30)[:, None]
+    >>> y = 1 + (x[:, 0] > -0.4) + (x[:, 0] > 0.3)
+    >>> machine = fit_machine(x, y, 3, Setting(kernel="linear", C=100.0, solver="qp"))
+    >>> machine.levels_of(machine.decision_function(np.array([[-0.9], [0.0], [0.9]])))
+    array([1, 2, 3])
+    """
+    return fit_mixes(X, y, n_levels, setting, [setting.mix], Z=Z, weights=weights, K=K)[0]
+
+
+def fit_mixes(
+    X: np.ndarray,
+    y: np.ndarray,
+    n_levels: int,
+    setting: Setting,
+    mixes: Sequence[float],
+    *,
+    Z: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    K: np.ndarray | None = None,
+) -> list[Machine]:
+    """Fit one model per mixing weight: the free and the modelled slacks they share are computed once."""
+    check_setting(setting)
+    kernel = Kernel("precomputed") if K is not None else make_kernel(setting.kernel, setting.width)
+    y = np.asarray(y, dtype=np.int64)
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    used = np.unique(y[weights > 0])
+    if len(used) < 2:
+        raise DataError("The response has one level only among the rows used; at least two are needed.")
+    compact = np.clip(np.searchsorted(used, y) + 1, 1, len(used))
+    cost = None
+    if setting.cost is not None:
+        cost = check_cost(setting.cost, n_levels)[np.ix_(used - 1, used - 1)]
+    rows = make_margin_rows(compact, len(used), setting.order, setting.C, weights, cost)
+    problem = _Problem(X, kernel, rows, setting, used, n_levels, K)
+    if setting.slack == "free":
+        return [problem.free()]
+    slack_kernel = setting.slack_kernel_made()
+    home = Z if Z is not None and Z.shape[1] > 0 else X
+    K_slack = check_matrix(slack_kernel(home, home), len(y), "slack_kernel")
+    # The lemma that orders implicit thresholds is about free slacks: with modelled ones order is a
+    # constraint.
+    problem = replace(problem, rows=replace(rows, ordered=len(used) > 2))
+    modelled = problem.modelled(K_slack)
+    if setting.slack == "modelled":
+        return [modelled]
+    free = replace(problem, rows=rows).free()
+    return [problem.recovered(free, modelled, float(mix)) for mix in mixes]
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """One problem and the ways to solve it."""
+
+    X: np.ndarray
+    kernel: Kernel
+    rows: MarginRows
+    setting: Setting
+    used: np.ndarray
+    n_levels: int
+    K: np.ndarray | None
+
+    def matrix(self) -> np.ndarray:
+        if self.K is not None:
+            return self.K
+        K = self.kernel(self.X, self.X)
+        return check_matrix(K, self.rows.n) if self.kernel.name == "function" else K
+
+    def free(self) -> Machine:
+        setting, rows, ordered = self.setting, self.rows, self.setting.order != "none"
+        solver = setting.solver if setting.solver != "auto" else ("smo" if have_numba() else "qp")
+        if solver == "qp":
+            K = self.matrix()
+            alpha, guess, steps = solve_qp(K, rows)
+            f = K @ rows.coefficients(alpha)
+            b = thresholds(rows, alpha, f, 1e-5, guess, ordered)
+        else:
+            whole = self.K is not None or self.kernel.name == "function" or rows.n <= WHOLE_MATRIX
+            K_given = self.matrix() if whole else None
+            solution = solve_smo(self.X, self.kernel, rows, K_given, setting.tol)
+            alpha, steps = solution.alpha, solution.steps
+            f = self._values(alpha) if K_given is None else K_given @ rows.coefficients(alpha)
+            b = thresholds(rows, alpha, f, setting.tol, None, ordered)
+        slack = np.maximum(0.0, -margins(rows, b, f))
+        return self._machine(alpha, f, b, slack, check_free(rows, alpha, b, f), solver, steps)
+
+    def modelled(self, K_slack: np.ndarray) -> Machine:
+        K, rows = self.matrix(), self.rows
+        s = solve_modelled(K, K_slack, rows, self.setting.gamma)
+        f = K @ rows.coefficients(s.alpha)
+        b = check_ordered(s.b, 1e-5)
+        optimality = check_modelled(rows, s.alpha, s.delta, b, f, s.slack, s.slack_norms, self.setting.gamma)
+        return self._machine(s.alpha, f, b, s.slack, optimality, "qp", s.iterations, s)
+
+    def recovered(self, free: Machine, modelled: Machine, mix: float) -> Machine:
+        """Fix the slacks at their convex combination and find the largest margin that needs no more than
+        those."""
+        K = self.matrix()
+        slack = (1.0 - mix) * free.slack + mix * np.maximum(modelled.slack, 0.0)
+        rows, alpha, guess, steps = solve_fixed(K, self.rows, slack, self.setting.C)
+        f = K @ rows.coefficients(alpha)
+        b = check_ordered(guess, 1e-5)
+        machine = self._machine(
+            alpha,
+            f,
+            b,
+            slack,
+            check_free(rows, alpha, b, f),
+            f"{free.solver} + qp",
+            steps,
+            modelled.correcting,
+        )
+        return replace(machine, rows=rows, setting=replace(self.setting, mix=mix))
+
+    def _values(self, alpha: np.ndarray) -> np.ndarray:
+        """f at the training rows, recomputed from the multipliers in blocks."""
+        beta = self.rows.coefficients(alpha)
+        keep = beta != 0
+        blocks = [
+            self.kernel(self.X[k : k + 1000], self.X[keep]) @ beta[keep] for k in range(0, self.rows.n, 1000)
+        ]
+        return np.concatenate(blocks)
+
+    def _machine(
+        self,
+        alpha: np.ndarray,
+        f: np.ndarray,
+        b: np.ndarray,
+        slack: np.ndarray,
+        optimality: Optimality,
+        solver: str,
+        steps: int,
+        correcting: ModelledSolution | None = None,
+    ) -> Machine:
+        beta = self.rows.coefficients(alpha)
+        keep = np.flatnonzero(beta != 0)
+        # Back from the levels that occur to all levels: one without samples gets an empty interval.
+        below = np.searchsorted(self.used, np.arange(1, self.n_levels), side="right")
+        padded = np.concatenate([[-np.inf], b, [np.inf]])
+        return Machine(
+            setting=self.setting,
+            kernel=self.kernel,
+            X=self.X[keep] if self.kernel.name != "precomputed" else np.empty((len(keep), 0)),
+            coefficients=beta[keep],
+            support=keep,
+            b=padded[below],
+            f=f,
+            rows=self.rows,
+            alpha=alpha,
+            slack=slack,
+            optimality=optimality,
+            solver=solver,
+            steps=steps,
+            n_levels=self.n_levels,
+            correcting=correcting,
+        )
+
+
+def solve_fixed(
+    K: np.ndarray, rows: MarginRows, slack: np.ndarray, unit: float
+) -> tuple[MarginRows, np.ndarray, np.ndarray, int]:
+    """Maximise the margin with slacks fixed; returns the rows solved, their multipliers, the thresholds and
+    the steps.
+
+    The models the slacks come from satisfy their rows to solver accuracy only, and the set of solutions may
+    have no interior, which no interior point method likes: slacks are enlarged by a hair, a longer one if
+    that is not enough.
+    """
+    last: SolverError | None = None
+    for hair in (1e-7, 1e-6, 1e-5, 1e-4):
+        enlarged = rows.fixed(slack + hair)
+        try:
+            return enlarged, *solve_qp(K, enlarged, 1e-9, unit)
+        except SolverError as error:
+            last = error
+    assert last is not None
+    raise last
+
+
+def supporting(machine: Machine) -> np.ndarray:
+    """Return which training rows are support vectors: those with a multiplier that is not 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[-3.0], [-1.0], [1.0], [3.0]])
+    >>> supporting(fit_machine(x, np.array([1, 1, 2, 2]), 2, Setting(kernel="linear", C=10.0, solver="qp")))
+    array([False,  True,  True, False])
+    """
+    share, _ = shares(machine.rows, machine.alpha)
+    return np.bincount(machine.rows.sample, share > SUPPORT, minlength=machine.rows.n) > 0
+
+
+def bounded(machine: Machine) -> np.ndarray:
+    """Return which training rows have a multiplier at its limit (never with modelled slacks: there is none).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[-3.0], [1.0], [-1.0], [3.0]])
+    >>> bounded(fit_machine(x, np.array([1, 1, 2, 2]), 2, Setting(kernel="linear", C=0.1, solver="qp")))
+    array([False,  True,  True, False])
+    """
+    if machine.setting.slack != "free":
+        return np.zeros(machine.rows.n, dtype=bool)
+    share, _ = shares(machine.rows, machine.alpha)
+    return np.bincount(machine.rows.sample, share > 1 - SUPPORT, minlength=machine.rows.n) > 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from relbounds.errors import SolverError
 from relbounds.lp import interior
-from relbounds.lp.interior import Core, State
+from relbounds.lp.interior import Core, State, make_state
 from relbounds.lp.problem import Model, Polytope
 from relbounds.lp.reduce import Reduced, reduce
 from relbounds.lp.starts import find_inside
@@ -241,24 +241,10 @@ def _priced_start(
     total = norm_price + lam @ core.p
     weight = total[:, None] * core.pen
     cost = price[:, None] * core.c
-    return State(
-        v=v,
-        t=t,
-        xi=xi,
-        u1=u1,
-        u2=u2,
-        f=f,
-        g=g,
-        s=left,
-        z1=weight * u2 / (u1 + u2),
-        z2=weight * u1 / (u1 + u2),
-        z3=cost * f / (xi + f),
-        z4=cost * xi / (xi + f),
-        alpha=mu[:, None] / g,
-        lam=lam,
-        weight=total,
-        price=price.astype(float),
-    )
+    z1, z2 = weight * u2 / (u1 + u2), weight * u1 / (u1 + u2)
+    z3, z4 = cost * f / (xi + f), cost * xi / (xi + f)
+    multipliers = [z1, z2, z3, z4, mu[:, None] / g, lam]
+    return make_state(v, [u1, u2, xi, f, g, left], multipliers, total, price.astype(float))
 
 
 def _solution(model: Model, reduced: Reduced, states: State, i: int, C: float, exact: bool) -> Solution:

@@ -10,7 +10,7 @@ Primal points stay strictly feasible throughout.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -40,6 +40,10 @@ class Grams:
         self.pairs: np.ndarray | None = None
         self.few = q <= 96
         self.kept = self.few and rows * self.first.size * 8 <= KEPT_PAIRS
+
+    def padded(self) -> Grams:
+        """Return the same with one more column of zeros, sharing what is kept."""
+        return _Padded(self)
 
     def _pairs(self, rows: slice) -> np.ndarray:
         part = self.matrix[rows]
@@ -80,6 +84,17 @@ class Grams:
         return flat
 
 
+class _Padded(Grams):
+    def __init__(self, inner: Grams) -> None:
+        self.inner = inner
+
+    def __call__(self, D: np.ndarray) -> np.ndarray:
+        small = self.inner(D)
+        out = np.zeros((len(D), small.shape[1] + 1, small.shape[1] + 1))
+        out[:, :-1, :-1] = small
+        return out
+
+
 @dataclass(frozen=True)
 class Core:
     """The arrays of a problem, penalised variables first."""
@@ -117,57 +132,77 @@ class Columns:
         return Columns(self.index[keep], self.G[keep], self.A[keep], self.Lin[keep])
 
 
+SLACKS = ("u1", "u2", "xi", "f", "g", "s")
+MULTIPLIERS = ("z1", "z2", "z3", "z4", "alpha", "lam")
+
+
 @dataclass
 class State:
     """Primal and dual variables of many directions; every array but `v` is positive.
 
-    `weight` and `price` (one number per direction) are what norm and loss cost: multipliers of the budgets and fixed
-    prices together. Always ``z1 + z2 = weight pen`` and ``z3 + z4 = price c``.
+    Parameters
+    ----------
+    v : ndarray, shape (B, q)
+        Variables.
+    S : ndarray, shape (B, N)
+        All slacks side by side: ``u1 = t - v``, ``u2 = t + v``, ``xi``, ``f = G v + xi - h``, ``g = A v - a`` and
+        the room of the budgets ``s``.
+    Z : ndarray, shape (B, N)
+        Their multipliers ``z1, z2, z3, z4, alpha, lam``.
+    weight, price : ndarray, shape (B,)
+        What norm and loss cost, budgets' multipliers and fixed prices together: ``z1 + z2 = weight pen`` and
+        ``z3 + z4 = price c`` always.
+    cuts : tuple of slice
+        Where the six parts lie.
+    iterations : ndarray of int, shape (B,)
+        Iterations each direction took.
     """
 
     v: np.ndarray
-    t: np.ndarray
-    xi: np.ndarray
-    u1: np.ndarray
-    u2: np.ndarray
-    f: np.ndarray
-    g: np.ndarray
-    s: np.ndarray
-    z1: np.ndarray
-    z2: np.ndarray
-    z3: np.ndarray
-    z4: np.ndarray
-    alpha: np.ndarray
-    lam: np.ndarray
+    S: np.ndarray
+    Z: np.ndarray
     weight: np.ndarray
     price: np.ndarray
-    iterations: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    cuts: tuple[slice, ...]
+    iterations: np.ndarray
 
-    PRIMAL = ("v", "t", "xi", "u1", "u2", "f", "g", "s")
-    DUAL = ("z1", "z2", "z3", "z4", "alpha", "lam")
-    COST = ("weight", "price")
+    def __getattr__(self, name: str) -> np.ndarray:
+        """Return one part of the slacks or multipliers by its name."""
+        if name in SLACKS:
+            return self.S[:, self.cuts[SLACKS.index(name)]]
+        if name in MULTIPLIERS:
+            return self.Z[:, self.cuts[MULTIPLIERS.index(name)]]
+        if name == "t":
+            return 0.5 * (self.u1 + self.u2)
+        raise AttributeError(name)
 
     def take(self, keep: np.ndarray) -> State:
         """Return the state of some directions."""
-        parts = {name: getattr(self, name)[keep] for name in self.PRIMAL + self.DUAL + self.COST}
-        return State(**parts, iterations=self.iterations[keep])
+        parts = (self.v, self.S, self.Z, self.weight, self.price)
+        return State(*(x[keep] for x in parts), cuts=self.cuts, iterations=self.iterations[keep])
 
     def put(self, where: np.ndarray, other: State) -> None:
         """Write another state's directions into this one."""
-        for name in (*self.PRIMAL, *self.DUAL, *self.COST, "iterations"):
+        for name in ("v", "S", "Z", "weight", "price", "iterations"):
             getattr(self, name)[where] = getattr(other, name)
 
     def products(self) -> np.ndarray:
         """Return the sum of complementarity products: the duality gap once dual residuals are 0."""
-        pairs = (
-            (self.u1, self.z1),
-            (self.u2, self.z2),
-            (self.xi, self.z3),
-            (self.f, self.z4),
-            (self.g, self.alpha),
-            (self.s, self.lam),
-        )
-        return sum((_dot(x, y) for x, y in pairs), start=np.zeros(len(self.v)))
+        return _dot(self.S, self.Z)
+
+
+def make_state(
+    v: np.ndarray,
+    slacks: list[np.ndarray],
+    multipliers: list[np.ndarray],
+    weight: np.ndarray,
+    price: np.ndarray,
+) -> State:
+    """Return a state from its parts, in the order u1, u2, xi, f, g, s and z1, z2, z3, z4, alpha, lam."""
+    ends = np.cumsum([0] + [x.shape[1] for x in slacks])
+    cuts = tuple(slice(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True))
+    count = np.zeros(len(v), dtype=int)
+    return State(v, np.hstack(slacks), np.hstack(multipliers), weight, price, cuts, count)
 
 
 def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
@@ -249,94 +284,76 @@ def _over(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
     return -np.min(dx / x, axis=1, initial=0.0)
 
 
-@dataclass
 class _Linear:
     """The reduced Newton system of one iteration: factored once, solved for two right-hand sides."""
 
-    core: Core
-    columns: Columns | None
-    at: State
-
-    def __post_init__(self) -> None:
-        core, at = self.core, self.at
-        s, K = core.pen.size, core.B.size
-        self.D1, self.D2 = at.z1 / at.u1, at.z2 / at.u2
-        self.D3, self.D4 = at.z3 / at.xi, at.z4 / at.f
-        self.Da = at.alpha / at.g
-        self.i12 = 1.0 / (self.D1 + self.D2)
-        self.i34 = np.add(self.D3, self.D4)
+    def __init__(self, core: Core, columns: Columns | None, at: State) -> None:
+        self.core, self.columns, self.at = core, columns, at
+        s, K, B = core.pen.size, core.B.size, len(at.v)
+        D = self.D = at.Z / at.S
+        D1, D2, D3, D4, Da, Dk = (D[:, cut] for cut in at.cuts)
+        self.i12 = 1.0 / (D1 + D2)
+        self.i34 = np.add(D3, D4)
         np.divide(1.0, self.i34, out=self.i34)
-        self.E4 = self.D4 * self.i34
-        self.E3 = self.D3 * self.i34
+        self.E4 = D4 * self.i34
+        self.E3 = D3 * self.i34
         # a product of factors, never a difference: cancellation would ruin the factor
-        M = _gram(core, self.D3 * self.E4, self.columns)
+        M = _gram(core, D3 * self.E4, columns)
         if core.a.size:
-            M += _gram(core, self.Da, self.columns, hard=True)
-        each = np.arange(s)
-        M[:, each, each] += 4.0 * self.D1 * self.D2 * self.i12
+            M += _gram(core, Da, columns, hard=True)
+        self.tilt = (D1 - D2) * self.i12
+        M.reshape(B, -1)[:, : s * (core.q + 1) : core.q + 1] += 4.0 * D1 * D2 * self.i12
         self.factor = _Factor(M)
-        self.N = np.zeros((len(at.v), core.q, K))
         if K:
-            push = times_t(core, self.E4 * core.c, self.columns)
-            lean = (self.D1 - self.D2) * self.i12 * core.pen
-            S = np.zeros((len(at.v), K, K))
-            T, X = (core.pen**2 * self.i12).sum(axis=1), self.i34 @ core.c**2
-            for k in range(K):
-                self.N[:, :, k] = core.Lin[k] - core.l[k] * push
-                if self.columns is not None:
-                    each_, j = np.arange(len(at.v)), self.columns.index
-                    self.N[each_, j, k] = self.columns.Lin[:, k] - core.l[k] * push[each_, j]
-                self.N[:, :s, k] += core.p[k] * lean
-                for j in range(K):
-                    S[:, k, j] = core.p[k] * core.p[j] * T + core.l[k] * core.l[j] * X
-                S[:, k, k] += at.s[:, k] / at.lam[:, k]
-            self.MN = self.factor.solve(self.N)
-            self.small = S + np.einsum("bqk,bql->bkl", self.N, self.MN)
+            push = times_t(core, self.E4 * core.c, columns)
+            N = self.N = core.Lin.T[None] - push[:, :, None] * core.l
+            N[:, :s] += (self.tilt * core.pen)[:, :, None] * core.p
+            if columns is not None:
+                each, j = np.arange(B), columns.index
+                N[each, j] += columns.Lin - core.Lin.T[j]
+            S = np.multiply.outer(self.i12 @ core.pen**2, np.outer(core.p, core.p))
+            S += np.multiply.outer(self.i34 @ core.c**2, np.outer(core.l, core.l))
+            S.reshape(B, -1)[:, :: K + 1] += 1.0 / Dk
+            self.MN = self.factor.solve(N)
+            self.small = S + np.matmul(N.transpose(0, 2, 1), self.MN)
 
-    def solve(self, q1, q2, q3, q4, qa, qs, residual) -> dict[str, np.ndarray]:  # type: ignore[no-untyped-def]
-        """Return the Newton step whose complementarity targets are ``q`` times the slacks."""
-        core, at = self.core, self.at
+    def solve(self, Q: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the Newton step ``(dv, dS, dZ)`` whose complementarity targets are `Q` times the slacks."""
+        core, D, cuts = self.core, self.D, self.at.cuts
         s, K = core.pen.size, core.B.size
+        q1, q2, q3, q4, qa, qk = (Q[:, cut] for cut in cuts)
         r1 = times_t(core, self.E3 * q4 - self.E4 * q3, self.columns) - residual
         if core.a.size:
             r1 += times_t(core, qa, self.columns, hard=True)
-        r1[:, :s] -= 2.0 * (self.D2 * q1 - self.D1 * q2) * self.i12
         w12 = (q1 + q2) * self.i12
-        dxi = np.add(q3, q4)
+        r1[:, :s] -= q1 - q2 - self.tilt * (q1 + q2)
+        dS = np.empty_like(Q)
+        dxi = np.add(q3, q4, out=dS[:, cuts[2]])
         dxi *= self.i34
         dv = self.factor.solve(r1[:, :, None])[:, :, 0]
         if K:
-            r2 = qs + core.p * (w12 @ core.pen)[:, None] + core.l * (dxi @ core.c)[:, None]
-            r2 += np.einsum("bqk,bq->bk", self.N, dv)
+            r2 = qk / D[:, cuts[5]] + core.p * (w12 @ core.pen)[:, None] + core.l * (dxi @ core.c)[:, None]
+            r2 += np.matmul(dv[:, None, :], self.N)[:, 0]
             dl = _solve_small(self.small, r2)
-            dv -= np.einsum("bqk,bk->bq", self.MN, dl)
+            dv -= np.matmul(self.MN, dl[:, :, None])[:, :, 0]
             dxi -= (self.i34 * core.c) * (dl @ core.l)[:, None]
-        else:
-            dl = np.zeros((len(dv), 0))
-        dt = w12 + (self.D1 - self.D2) * self.i12 * dv[:, :s] - core.pen * self.i12 * (dl @ core.p)[:, None]
+            w12 -= core.pen * self.i12 * (dl @ core.p)[:, None]
+        dt = w12 + self.tilt * dv[:, :s]
         df = times(core, dv, self.columns)
         dxi -= self.E4 * df
-        df += dxi
-        du1, du2 = dt - dv[:, :s], dt + dv[:, :s]
-        dg = times(core, dv, self.columns, hard=True) if core.a.size else np.zeros_like(at.g)
-        ds = -(dt @ core.pen)[:, None] * core.p - (dxi @ core.c)[:, None] * core.l
-        ds -= budget_terms(core, dv, self.columns)
-        return {
-            "v": dv,
-            "t": dt,
-            "xi": dxi,
-            "u1": du1,
-            "u2": du2,
-            "f": df,
-            "g": dg,
-            "s": ds,
-            "z1": q1 - self.D1 * du1,
-            "z2": q2 - self.D2 * du2,
-            "z3": q3 - self.D3 * dxi,
-            "z4": q4 - self.D4 * df,
-            "alpha": qa - self.Da * dg,
-            "lam": dl,
-        }
+        np.add(df, dxi, out=dS[:, cuts[3]])
+        np.subtract(dt, dv[:, :s], out=dS[:, cuts[0]])
+        np.add(dt, dv[:, :s], out=dS[:, cuts[1]])
+        if core.a.size:
+            dS[:, cuts[4]] = times(core, dv, self.columns, hard=True)
+        if K:
+            ds = -(dt @ core.pen)[:, None] * core.p - (dxi @ core.c)[:, None] * core.l
+            dS[:, cuts[5]] = ds - budget_terms(core, dv, self.columns)
+        dZ = D * dS
+        np.subtract(Q, dZ, out=dZ)
+        if K:
+            dZ[:, cuts[5]] = dl
+        return dv, dS, dZ
 
 
 def _solve_small(M: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -357,15 +374,6 @@ def reach_of_rows(core: Core, at: State) -> np.ndarray:
         part = core.G[first : first + 4096]
         out[first : first + 4096] = np.einsum("rq,qr->r", part, factor.solve(part.T[None])[0])
     return np.sqrt(np.maximum(out, 0.0))
-
-
-PAIRS = (("u1", "z1"), ("u2", "z2"), ("xi", "z3"), ("f", "z4"), ("g", "alpha"), ("s", "lam"))
-
-
-def _longest(at: State, step: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    primal = np.max([_over(getattr(at, x), step[x]) for x, _ in PAIRS], axis=0)
-    dual = np.max([_over(getattr(at, z), step[z]) for _, z in PAIRS], axis=0)
-    return 1.0 / np.maximum(primal, 1e-30), 1.0 / np.maximum(dual, 1e-30)
 
 
 def residual_of(core: Core, at: State, d: np.ndarray, columns: Columns | None) -> np.ndarray:
@@ -429,7 +437,6 @@ def _iterate(
 ) -> State:
     s = core.pen.size
     count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
-    start.iterations = np.zeros(len(d), dtype=int)
     out = start.take(np.arange(len(d)))
     at, live = start, np.arange(len(d))
     for round_ in range(most + 1):
@@ -464,26 +471,26 @@ def _advance(
 ) -> None:
     """Take one predictor-corrector step in place."""
     linear = _Linear(core, columns, at)
-    aim = linear.solve(-at.z1, -at.z2, -at.z3, -at.z4, -at.alpha, -at.s, residual)
-    primal, dual = _longest(at, aim)
-    primal, dual = np.minimum(primal, 1.0), np.minimum(dual, 1.0)
-    ahead = mu * count
-    cross = {x: aim[x] * aim[z] for x, z in PAIRS}
-    ahead = ahead + primal * sum(_dot(aim[x], getattr(at, z)) for x, z in PAIRS)
-    ahead = ahead + dual * sum(_dot(getattr(at, x), aim[z]) for x, z in PAIRS)
-    ahead = ahead + primal * dual * sum(cross[x].sum(axis=1) for x, _ in PAIRS)
-    target = (np.clip(ahead / count / mu, 1e-2, 1.0) ** 3 * mu)[:, None]
-    q1, q2, q3, q4, qa = ((target - cross[x]) / getattr(at, x) - getattr(at, z) for x, z in PAIRS if x != "s")
-    qs = (target - cross["s"]) / at.lam - at.s
-    step = linear.solve(q1, q2, q3, q4, qa, qs, residual)
-    primal, dual = _longest(at, step)
-    primal, dual = np.minimum(0.995 * primal, 1.0)[:, None], np.minimum(0.995 * dual, 1.0)[:, None]
-    for name in State.PRIMAL:
-        getattr(at, name).__iadd__(primal * step[name])
-    for name in State.DUAL:
-        getattr(at, name).__iadd__(dual * step[name])
-    at.weight += dual[:, 0] * (step["lam"] @ core.p)
-    at.price += dual[:, 0] * (step["lam"] @ core.l)
+    _, dS, dZ = linear.solve(-at.Z, residual)
+    primal, dual = (1.0 / np.maximum(_over(*pair), 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
+    ahead = mu * count + primal * _dot(dS, at.Z) + dual * _dot(at.S, dZ)
+    dS *= dZ
+    ahead += primal * dual * dS.sum(axis=1)
+    target = np.clip(ahead / count / mu, 1e-2, 1.0) ** 3 * mu
+    Q = np.subtract(target[:, None], dS, out=dS)
+    Q /= at.S
+    Q -= at.Z
+    dv, dS, dZ = linear.solve(Q, residual)
+    primal, dual = (1.0 / np.maximum(_over(*pair) / 0.995, 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
+    if core.B.size:
+        dl = dZ[:, at.cuts[5]]
+        at.weight += dual * (dl @ core.p)
+        at.price += dual * (dl @ core.l)
+    dS *= primal[:, None]
+    dZ *= dual[:, None]
+    at.v += primal[:, None] * dv
+    at.S += dS
+    at.Z += dZ
     _restore(at.z1, at.z2, at.weight[:, None] * core.pen)
     _restore(at.z3, at.z4, at.price[:, None] * core.c)
 

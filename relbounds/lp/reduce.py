@@ -196,7 +196,7 @@ def relaxed(core: Core, columns: Columns | None, width: np.ndarray) -> tuple[Cor
     last[0, q] = 1.0
     A = np.vstack([np.hstack([core.A, np.ones((len(core.A), 1))]), last])
     Lin = np.hstack([core.Lin, -width[:, None]])
-    wide = replace(core, G=G, A=A, a=np.append(core.a, -1.0), Lin=Lin, gram_G=Grams(G), gram_A=Grams(A))
+    wide = replace(core, G=G, A=A, a=np.append(core.a, -1.0), Lin=Lin, gram_G=core.gram_G.padded(), gram_A=Grams(A))
     if columns is not None:
         hard = np.hstack([columns.A, np.zeros((len(columns.A), 1))])
         columns = Columns(columns.index, columns.G, hard, columns.Lin)

@@ -8,7 +8,7 @@ import numpy as np
 
 from relbounds.lp import interior
 from relbounds.lp.certify import dual_bound
-from relbounds.lp.interior import Columns, Core, State
+from relbounds.lp.interior import Columns, Core, State, make_state
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, Reduced, reduce, relaxed
 
@@ -58,24 +58,10 @@ def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Columns | No
         left = core.B - used
     lam = mu / left
     norm, price = (lam @ core.p)[:, None] * core.pen, (lam @ core.l)[:, None] * core.c
-    return State(
-        v=v.copy(),
-        t=t,
-        xi=xi,
-        u1=u1,
-        u2=u2,
-        f=f,
-        g=g,
-        s=left,
-        z1=norm * u2 / (u1 + u2),
-        z2=norm * u1 / (u1 + u2),
-        z3=price * f / (xi + f),
-        z4=price * xi / (xi + f),
-        alpha=mu / g,
-        lam=lam,
-        weight=lam @ core.p,
-        price=lam @ core.l,
-    )
+    slacks = [u1, u2, xi, f, g, left]
+    z1, z2 = norm * u2 / (u1 + u2), norm * u1 / (u1 + u2)
+    z3, z4 = price * f / (xi + f), price * xi / (xi + f)
+    return make_state(v.copy(), slacks, [z1, z2, z3, z4, mu / g, lam], lam @ core.p, lam @ core.l)
 
 
 def find_inside(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, State]:
@@ -92,6 +78,11 @@ def find_inside(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.
     d = np.zeros((len(v), wide.q))
     d[:, -1] = -1.0
     start = balanced(wide, np.column_stack([v, tau]), tau, wide_columns)
+    # the multipliers of everything that was loosened add up to 1 at the optimum, so they should from the start
+    total = start.alpha.sum(axis=1) + start.lam @ width
+    start.Z /= total[:, None]
+    start.weight /= total
+    start.price /= total
 
     def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         value = -at.v[:, -1]
@@ -100,6 +91,48 @@ def find_inside(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.
 
     found = interior.solve(wide, d, start, np.full(len(v), 0.1 * THIN), columns=wide_columns, stop=enough)
     return found.v[:, :-1], -found.v[:, -1], found
+
+
+def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, State]:
+    """Return points strictly inside, their room (negative: none) and the last state, from points that lose too much.
+
+    Where every hard row and the norm have room at `v`, only the loss stands in the way: it is made smaller
+    until it keeps its budget, or shown to stay above.
+    """
+    k = int(np.argmax(core.l))
+    room, _, g = room_of(core, v, columns)
+    limit = core.B[k]
+    big = core.B.copy()
+    big[k] = limit + 2.0 * float(np.max(-room[:, k], initial=0.0)) + abs(float(limit)) + 1.0
+    wide = replace(core, B=big)
+    cost = np.tile(core.Lin[k], (len(v), 1))
+    if columns is not None:
+        cost[np.arange(len(v)), columns.index] = columns.Lin[:, k]
+    s = core.pen.size
+    # multipliers of hard rows hold up the price of the free variables, those of loss rows are below their own
+    mu = np.abs(cost[:, s:]).sum(axis=1) / np.sum(1.0 / g, axis=1)
+    if core.h.size:
+        mu = np.full(len(v), 0.5 * core.l[k] * float(np.mean(core.c)))
+    count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
+    start = balanced(wide, v, mu * count, columns)
+    start.weight += core.p[k]
+    start.price += core.l[k]
+    z1, z2, z3, z4 = start.z1, start.z2, start.z3, start.z4
+    z1[:] = start.weight[:, None] * core.pen * start.u2 / (start.u1 + start.u2)
+    z2[:] = start.weight[:, None] * core.pen * start.u1 / (start.u1 + start.u2)
+    z3[:] = start.price[:, None] * core.c * start.f / (start.xi + start.f)
+    z4[:] = start.price[:, None] * core.c * start.xi / (start.xi + start.f)
+
+    def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+        over = big[k] - at.s[:, k] - limit
+        return (-over >= gap) & (over < 0) | (over - 2 * (gap + lack) > 0)
+
+    tolerance = np.full(len(v), 0.1 * THIN * max(abs(float(limit)), 1.0))
+    found = interior.solve(wide, -cost, start, tolerance, columns=columns, stop=enough)
+    left = limit - (big[k] - found.s[:, k])
+    multipliers = found.lam
+    multipliers[:, k] += 1.0
+    return found.v, left / max(abs(float(limit)), 1e-6), found
 
 
 def strictly(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
@@ -144,6 +177,18 @@ def thinness(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
         return np.clip(np.nan_to_num(np.max(room / np.abs(core.B), axis=1), posinf=0.1), 1e-9, 0.1)
 
 
+def known_inside(reduced: Reduced) -> np.ndarray | None:
+    """Return the point the model knows to keep every hard row, in core units, if norm and bounds agree."""
+    inner = reduced.polytope.model.inner
+    if inner is None:
+        return None
+    v = reduced.into(inner)[None, :]
+    room, _, g = room_of(reduced.core, v, None)
+    kept = reduced.core.l == 0
+    good = np.min(g, initial=np.inf) > 1e-7 and np.min(room[:, kept], initial=np.inf) > 0
+    return v[0] if good else None
+
+
 def prepare(polytope: Polytope) -> Ready:
     """Return the polytope with a point strictly inside it.
 
@@ -164,11 +209,16 @@ def prepare(polytope: Polytope) -> Ready:
         return Ready(polytope, reduced, v[0], 0.0, False)
     if (reduced.core.B > 0).all() and strictly(reduced.core, v, None)[0]:
         return Ready(polytope, reduced, v[0], float(thinness(reduced.core, v, None)[0]), True)
-    inside, room, state = find_inside(reduced.core, v, None)
+    known = known_inside(reduced)
+    if known is not None:
+        inside, room, state = descend(reduced.core, known[None, :], None)
+        duals = reduced.duals(state.z4, state.alpha, state.lam)
+    else:
+        inside, room, state = find_inside(reduced.core, v, None)
+        duals = reduced.duals(state.z4, state.alpha[:, :-1], state.lam)
     if room[0] > THIN:
         thin = float(thinness(reduced.core, inside, None)[0])
         return Ready(polytope, reduced, inside[0], thin, True)
-    duals = reduced.duals(state.z4, state.alpha[:, :-1], state.lam)
     nothing = np.zeros((1, polytope.model.q))
     if room[0] < -1e-7 or dual_bound(polytope, nothing, duals)[0] < -1e-12:
         return Ready(polytope, reduced, inside[0], 0.0, False, duals)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from relbounds.baseline import Solution
+from relbounds.lp.batch import share_active
 from relbounds.lp.engines import ranges
 from relbounds.lp.problem import Model, Polytope, Ranges
 from relbounds.options import Options
@@ -49,23 +50,12 @@ def resolve_delta(delta: float | str, losses: FloatArray, rho: float) -> float:
 
 
 def equivalent_models(model: Model, solution: Solution, delta: float, tolerance: str) -> Polytope:
-    """Return the set of models that are as good as the baseline up to delta."""
+    """Return the set of models that are as good as the baseline up to delta, its active rows worked out."""
     if tolerance == "joint":
-        return Polytope(
-            model,
-            norm=None,
-            loss=None,
-            joint=(solution.C, (1 + delta) * solution.objective),
-            start=solution.v,
-        )
-    return Polytope(
-        model,
-        norm=(1 + delta) * solution.penalty,
-        # with no loss at all the budget is what the solvers can tell from zero
-        loss=max((1 + delta) * solution.loss, NO_LOSS * float(model.c.sum())),
-        joint=None,
-        start=solution.v,
-    )
+        joint = (solution.C, (1 + delta) * solution.objective)
+        return share_active(Polytope(model, joint=joint, start=solution.v))
+    norm, loss = (1 + delta) * solution.penalty, (1 + delta) * solution.loss
+    return share_active(Polytope(model, norm=norm, loss=loss, start=solution.v))
 
 
 def signed_ranges(polytope: Polytope, variables: Sequence[int], options: Options) -> Ranges:

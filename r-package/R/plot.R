@@ -9,6 +9,12 @@ noise_ends <- function(object) {
   stats::setNames(rows$upper, rows$part)
 }
 
+# What noise reaches, row by row: some terms are compared with noise of their own kind.
+row_noise <- function(table, ends) {
+  own <- ends[paste0(table$part, ": ", table$term)]
+  unname(ifelse(is.na(own), ends[table$part], own))
+}
+
 # What is drawn, in the order from top to bottom; parts stay apart.
 plot_table <- function(object, sort = TRUE, features = NULL) {
   table <- object$table
@@ -22,6 +28,7 @@ plot_table <- function(object, sort = TRUE, features = NULL) {
   part <- factor(table$part, levels = c("regular", "privileged"))
   rank <- if (sort) order(part, -as.integer(table$relevance), -table$upper, -table$lower) else order(part)
   table <- table[rank, , drop = FALSE]
+  table$noise <- row_noise(table, noise_ends(object))
   table$row <- seq_len(nrow(table)) + ifelse(table$part == "privileged" & any(table$part == "regular"), 1, 0)
   table
 }
@@ -58,17 +65,13 @@ plot.relbounds <- function(x, sort = TRUE, features = NULL, xlab = "Relevance", 
   if (legend) top <- top + 0.35
   graphics::par(mai = c(0.85, min(wide, 0.5 * graphics::par("fin")[1]), top, 0.35), xaxs = "i")
   graphics::par(new = TRUE)
-  ends <- noise_ends(x)
   graphics::plot.new()
-  graphics::plot.window(xlim = c(0, 1.04 * max(table$upper, ends, 1e-6)), ylim = c(n + 0.6, 0.4), yaxs = "i", ...)
+  graphics::plot.window(xlim = c(0, 1.04 * max(table$upper, table$noise, 1e-6)), ylim = c(n + 0.6, 0.4), yaxs = "i", ...)
   colour <- class_colours[as.character(table$relevance)]
   graphics::abline(h = table$row, col = "grey93", lwd = 0.8)
   half <- 0.3
   graphics::rect(table$lower, table$row - half, table$upper, table$row + half, col = colour, border = colour)
-  for (part in unique(table$part)) {
-    at <- range(table$row[table$part == part]) + c(-0.5, 0.5)
-    graphics::segments(ends[[part]], at[1], ends[[part]], at[2], lty = 2, col = "grey25")
-  }
+  graphics::segments(table$noise, table$row - 0.5, table$noise, table$row + 0.5, lty = 2, col = "grey25")
   graphics::points(abs(table$weight), table$row, pch = 21, bg = "white", col = "black", cex = 0.9 * cex)
   graphics::axis(1)
   graphics::axis(2, at = table$row, labels = labels, las = 1, tick = FALSE, cex.axis = cex, line = -0.7, gap.axis = -1)
@@ -101,14 +104,14 @@ autoplot.relbounds <- function(object, sort = TRUE, features = NULL, ...) {
   table$part <- factor(table$part, levels = c("regular", "privileged"))
   table$best <- abs(table$weight)
   table$relevance <- factor(as.character(table$relevance), levels = names(class_colours))
-  ends <- noise_ends(object)
-  noise <- data.frame(part = factor(names(ends), levels = levels(table$part)), upper = unname(ends))
-  noise <- noise[noise$part %in% table$part, , drop = FALSE]
+  # Along the discrete axis, a row is as wide as 1.
+  table$place <- stats::ave(as.integer(table$feature), table$part, FUN = rank)
   # Names inside aes() are columns of the tables above.
-  feature <- lower <- upper <- relevance <- best <- direction <- NULL
+  feature <- lower <- upper <- relevance <- best <- direction <- noise <- place <- NULL
   ggplot2::ggplot(table, ggplot2::aes(y = feature)) +
-    ggplot2::geom_vline(data = noise, ggplot2::aes(xintercept = upper), linetype = "dashed", colour = "grey25") +
     ggplot2::geom_linerange(ggplot2::aes(xmin = lower, xmax = upper, colour = relevance), linewidth = 3.2) +
+    ggplot2::geom_segment(ggplot2::aes(x = noise, xend = noise, y = place - 0.5, yend = place + 0.5), linetype = "dashed",
+                          colour = "grey25") +
     ggplot2::geom_point(ggplot2::aes(x = best), shape = 21, fill = "white", size = 1.8) +
     ggplot2::geom_text(ggplot2::aes(x = Inf, label = direction), hjust = 1.4, size = 3.2) +
     ggplot2::facet_grid(rows = "part", scales = "free_y", space = "free_y") +

@@ -3,6 +3,8 @@
 # Adding 0 turns -0 into 0, which readers would take for a sign.
 format_bound <- function(x, digits = 3) formatC(round(x, digits) + 0, format = "f", digits = digits)
 
+format_p <- function(p) ifelse(p < 0.001, "<0.001", formatC(p, format = "f", digits = 3))
+
 class_counts <- function(table) {
   n <- table(factor(table$relevance, levels = c("strong", "weak", "irrelevant")))
   paste0(n[["strong"]], " strong, ", n[["weak"]], " weak, ", n[["irrelevant"]], " irrelevant")
@@ -31,8 +33,7 @@ bounds_table <- function(table, digits = 3) {
   data.frame(
     Weight = format_bound(table$weight, digits), Lower = format_bound(table$lower, digits),
     Upper = format_bound(table$upper, digits),
-    `P>noise` = format.pval(table$p_noise, digits = 3, eps = 0.001),
-    `P adj.` = format.pval(table$p_adjusted, digits = 3, eps = 0.001),
+    `P>noise` = format_p(table$p_noise), `P adj.` = format_p(table$p_adjusted),
     Relevance = as.character(table$relevance), Dir = table$direction,
     row.names = make.unique(table$feature), check.names = FALSE
   )

@@ -72,8 +72,8 @@ python_call <- function(name, ...) {
     module$call(name, list(...)),
     error = function(e) relbounds_stop(trimws(conditionMessage(e)), class = "relbounds_python_error")
   )
-  for (w in answer$warnings) relbounds_warn(w)
-  if (!is.null(answer$error)) relbounds_stop(answer$error$message, class = paste0("relbounds_", answer$error$type))
+  for (w in answer$warnings) relbounds_warn(in_r_words(w))
+  if (!is.null(answer$error)) relbounds_stop(in_r_words(answer$error$message), class = paste0("relbounds_", answer$error$type))
   answer$value
 }
 
@@ -208,6 +208,14 @@ install_relbounds <- function(envname = "r-relbounds", package = "relbounds", py
   message("Installed. ", if (envname == "r-relbounds") "Restart R and it will be found." else
     paste0("Restart R and call reticulate::use_virtualenv(\"", envname, "\") first."))
   invisible(dirname(dirname(path)))
+}
+
+# Messages speak of None, True and False; R has other words for them. Quoted ones are the user's own.
+in_r_words <- function(text) {
+  for (pair in list(c("None", "NULL"), c("True", "TRUE"), c("False", "FALSE"))) {
+    text <- gsub(paste0("(?<!['\"])\\b", pair[1], "\\b(?!['\"])"), pair[2], text, perl = TRUE)
+  }
+  text
 }
 
 # Numbers travel as raw bytes: exact, quick, and independent of which NumPy the two sides were built for.

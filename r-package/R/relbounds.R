@@ -69,10 +69,11 @@ relbounds <- function(formula, data = NULL, family = "auto", order = "explicit",
   call <- match.call()
   refuse_unknown(list(...), setdiff(names(formals()), "..."))
   check_data(data)
-  frame_call <- frame_call(call, data, missing, match("missing", names(call), 0L) > 0L, parent.frame())
+  formula <- as_formula(formula, parent.frame())
+  frame_call <- frame_call(call, data, missing, !is.null(call$missing), environment(formula), parent.frame())
   balanced <- identical(frame_call$weights, "balanced")
   if (balanced) frame_call$weights <- NULL
-  design <- relbounds_design(as_formula(formula, parent.frame()), data, frame_call, parent.frame(), family)
+  design <- relbounds_design(formula, data, frame_call, parent.frame(), family)
   options <- list(
     order = order, C = C, gamma = gamma, epsilon = epsilon, delta = delta, tolerance = tolerance, probes = probes,
     level = level, interval = interval, cv = cv, rule = rule, privileged = privileged, residual = residual,
@@ -102,13 +103,22 @@ check_data <- function(data) {
                  if (is.matrix(data)) " Use as.data.frame(data).")
 }
 
-# The call to model.frame(): weights, subset and na.action stay expressions, to be looked up in the data.
-frame_call <- function(call, data, missing, missing_given, env) {
+# As model.frame() does it: in the data, then where the formula was written; and, for functions that hand on their
+# own arguments, where relbounds() was called.
+look_up <- function(expr, what, data, formula_env, env) {
+  tryCatch(
+    eval(expr, data, formula_env),
+    error = function(e) as_relbounds_error(eval(expr, data, env), paste0("'", what, "' cannot be looked up: "))
+  )
+}
+
+# The call to model.frame(), with weights, subset and na.action looked up.
+frame_call <- function(call, data, missing, missing_given, formula_env, env) {
   out <- call("model.frame", formula = NULL)
   out$data <- data
-  if (!is.null(call$subset)) out$subset <- call$subset
+  if (!is.null(call$subset)) out$subset <- look_up(call$subset, "subset", data, formula_env, env)
   if (!is.null(call$weights)) {
-    w <- as_relbounds_error(eval(call$weights, data, env), "'weights' cannot be looked up: ")
+    w <- look_up(call$weights, "weights", data, formula_env, env)
     out$weights <- if (is.character(w) && length(w) == 1 && w != "balanced") {
       if (!w %in% names(data)) {
         relbounds_stop("weights = \"", w, "\" is not a column of the data.", nearest(w, names(data)))

@@ -14,6 +14,7 @@ import pandas as pd
 import relbounds as rb
 from relbounds.api import fit_design
 from relbounds.errors import MissingExtraError, OptionError, RelboundsError, RelboundsWarning, nearest
+from relbounds.interop import explore
 from relbounds.interop.plain import as_plain, columns, make_design, restore, scalar
 
 NEEDED = ("numpy", "pandas", "scipy", "patsy", "statsmodels", "cvxopt", "seaborn", "joblib", "tqdm", "threadpoolctl")
@@ -49,6 +50,13 @@ def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
         "signature": signature,
         "export": export,
         "simulate": simulate,
+        "constrain": explore.constrain,
+        "substitutes": explore.substitutes,
+        "groups": explore.groups,
+        "sweep": explore.sweep,
+        "stability": explore.stability,
+        "choose": explore.choose,
+        "risk_bound": explore.risk_bound,
     }
     if name not in functions:
         raise RelboundsError(
@@ -143,23 +151,13 @@ def simulate(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
                 f"simulate '{kind}' has no argument '{name}'.{nearest(name, known)} It has: {', '.join(known)}."
             )
     # R's numbers are doubles; the simulators count rows and features with whole numbers
-    made = function(**{name: _whole(value) for name, value in arguments.items()})
+    made = function(**{name: explore.whole(value) for name, value in arguments.items()})
     response = made.data["y"].dtype
     return {
         "data": columns(made.data),
         "levels": [scalar(v) for v in response.categories] if isinstance(response, pd.CategoricalDtype) else None,
         "formula": made.formula,
-        "truth": _series(made.truth),
-        "truth_privileged": _series(made.truth_privileged),
-        "groups": _series(made.groups),
+        "truth": explore.series(made.truth),
+        "truth_privileged": explore.series(made.truth_privileged),
+        "groups": explore.series(made.groups),
     }
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_whole(v) for v in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _series(values: pd.Series) -> dict[str, list[Any]]:
-    return {"names": [str(name) for name in values.index], "values": [scalar(v) for v in values]}

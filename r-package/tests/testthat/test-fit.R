@@ -37,7 +37,7 @@ test_that("the table is Python's", {
 
 test_that("the response decides the family", {
   need_python()
-  expect_equal(quick(sex ~ age + bmi)$family, "binary")
+  expect_equal(quick(factor(severity > "mild") ~ age + stiffness)$family, "binary")
   expect_equal(quick(I(severity != "none") ~ age + stiffness)$family, "binary")
   expect_equal(quick(bmi ~ age + crp, epsilon = 0.1)$family, "regression")
   counted <- transform(few, grade = as.integer(severity))
@@ -116,7 +116,7 @@ test_that("Python's errors and warnings are R conditions without a traceback", {
   expect_problem(relbounds(severity ~ age, severity, family = "ordnal"), "ordnal")
   expect_problem(relbounds(severity ~ age, severity, level = NA), "'level' is NA")
   # one feature only: no permuted one can replace it, and the fit says what follows
-  expect_warning(relbounds(severity ~ age, few, C = 1, probes = 4), class = "relbounds_warning")
+  expect_warning(relbounds(severity ~ stiffness, severity, C = 1, probes = 4), class = "relbounds_warning")
 })
 
 test_that("seed and n_jobs: the same table whatever set.seed and the number of processes say", {

@@ -17,7 +17,7 @@ test_that("autoplot makes a ggplot that holds the bounds", {
   p <- ggplot2::autoplot(small_fit())
   expect_s3_class(p, "ggplot")
   built <- ggplot2::ggplot_build(p)
-  expect_equal(sort(built$data[[2]]$xmax), sort(small_fit()$table$upper))
+  expect_equal(sort(built$data[[1]]$xmax), sort(small_fit()$table$upper))
 })
 
 test_that("tidy, glance and augment have fixed names", {

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.design import Design
-from relbounds.lp.problem import Model, make_model, plain_model
+from relbounds.lp.problem import Model, Polytope, make_model, plain_model
 from relbounds.rows import Rows, make_rows
 from relbounds.spec import FloatArray, Function, Setting, Spec, Target, build
 
@@ -193,3 +193,25 @@ def teacher_weights(slacks: FloatArray, family: str) -> FloatArray:
             positive = slacks[slacks > 0]
             unit = float(np.median(positive)) if positive.size else 1.0
     return np.clip(2.0 - slacks / unit, LEAST_WEIGHT, 1.0)
+
+
+def roomy(spec: Spec, polytope: Polytope) -> Polytope:
+    """Return the polytope with a start that keeps away from every hard row.
+
+    Larger offsets cover all rows at once, and thresholds a little apart then cost nothing more: half of what the
+    budgets leave is spent on that.
+    """
+    if not spec.functions:
+        return polytope
+    k = spec.rows.n_thresholds
+    p, l, B = polytope.budgets
+    used = p * spec.model.penalty_of(polytope.start) + l * spec.model.loss_of(polytope.start)
+    room = float(np.min((B - used)[l > 0] / l[l > 0]))
+    height = 1.0 + (k - 1) / 2
+    step = 0.5 * room / (height * float(spec.rows.weight.sum()))
+    if step <= 0:
+        return polytope
+    start = polytope.start.copy()
+    start[spec.n_features : spec.n_features + k] += step * (np.arange(k) - (k - 1) / 2)
+    start[[f.offset for f in spec.functions]] += step * height
+    return replace(polytope, start=start)

@@ -56,7 +56,6 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
         problem, learner, tight, seed=settings.seed, n_jobs=settings.n_jobs, progress=settings.progress
     )
     importance_noise = _widest(shadows, settings.level)
-    used = importance > importance_noise.upper
     tested = _tested(importance, importance_noise, tight)
 
     bench = _Bench(problem, learner, settings, tested).choose_learner()
@@ -69,14 +68,17 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
     removal[list(tested)] = without[1:] - full
     removal_noise = bench.noise()
     enough = max(removal_noise.upper, settings.tolerance * max(constant - full, 0.0))
+    # a model that predicts no better than a constant shows no feature to be of use
+    useful = full < constant
+    used = useful & (importance > importance_noise.upper)
+    needed = useful & (np.nan_to_num(removal, nan=-np.inf) > enough)
     replaceable = np.full(d, np.nan)
-    relevant = [k for k in tested if used[k] or removal[k] > enough]
+    relevant = [k for k in tested if used[k] or needed[k]]
     replaceable[relevant] = np.fmax(bench.replaceable(relevant), _closest(alike, tested)[relevant])
 
-    needed = np.nan_to_num(removal, nan=-np.inf) > enough
     strong = needed & (replaceable < DETERMINED)
     strong |= used & (replaceable < settings.stand_in)
-    groups = _groups(bench, alike, strong, full, enough)
+    groups = _groups(bench, alike, strong, full, enough) if useful else ()
     alone = _alone(bench, groups, d)
     weak = ~strong & (used | needed | (np.nan_to_num(alone, nan=-np.inf) > enough))
     groups = tuple(
@@ -96,7 +98,7 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
         loss=full,
         constant=constant,
         learner="trees on a linear score" if bench.learner.linear else "trees",
-        notes=_notes(d, len(tested)),
+        notes=_notes(d, len(tested), useful),
     )
 
 
@@ -122,12 +124,17 @@ def _widest(values: Array, level: float) -> Interval:
     return max(pair, key=lambda interval: interval.upper)
 
 
-def _notes(d: int, tested: int) -> tuple[str, ...]:
-    if tested == d:
-        return ()
-    return (
-        f"{d - tested} of {d} features had no more importance than noise; they were not tested by removal.",
-    )
+def _notes(d: int, tested: int, useful: bool) -> tuple[str, ...]:
+    notes = []
+    if tested < d:
+        notes.append(
+            f"{d - tested} of {d} features, no more important than noise, were not tested by removal."
+        )
+    if not useful:
+        notes.append(
+            "The model predicts held-out rows no better than a constant: no feature is called relevant."
+        )
+    return tuple(notes)
 
 
 class _Bench:

@@ -32,10 +32,15 @@ files <- sort(list.files(here, pattern = "[.]Rmd$", full.names = TRUE))
 if (length(wanted)) files <- files[tools::file_path_sans_ext(basename(files)) %in% wanted]
 for (file in files) {
   started <- proc.time()[["elapsed"]]
-  # a process of its own: each document starts with a fresh Python
-  code <- sprintf("rmarkdown::render('%s', output_dir = '%s', intermediates_dir = tempfile('vignette'), quiet = TRUE,
-                   output_options = list(css = '%s'))", file, out, file.path(here, "style.css"))
+  # a copy, so that nothing but the result is left behind; a process of its own, so that Python starts afresh
+  work <- tempfile("vignette")
+  dir.create(work)
+  file.copy(c(file, file.path(here, c("_output.yml", "style.css"))), work)
+  code <- sprintf("rmarkdown::render('%s', output_options = list(css = 'style.css'), quiet = TRUE)",
+                  file.path(work, basename(file)))
   status <- system2("Rscript", c("-e", shQuote(code)))
   if (status != 0) stop("rendering ", basename(file), " failed", call. = FALSE)
+  file.copy(list.files(work, pattern = "[.]html$", full.names = TRUE), out, overwrite = TRUE)
+  unlink(work, recursive = TRUE)
   cat(sprintf("%-28s %5.1f s\n", basename(file), proc.time()[["elapsed"]] - started))
 }

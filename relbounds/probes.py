@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -18,8 +19,8 @@ from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.spec import FloatArray, Spec
 
-# Draws per task: fixed, so that the pieces of work do not depend on the number of workers.
-CHUNK = 25
+# Draws per task: a matter of the problem's size alone, so that the work never depends on the number of workers.
+CHUNK, LARGE_CHUNK, LARGE = 50, 10, 1_000_000
 # Draws at most, as a multiple of the wanted number of feasible probes.
 MOST_DRAWS = 10
 # The same for a term with several columns: if it is needed, every draw is infeasible.
@@ -96,13 +97,16 @@ def draw_population(
     lower: list[float] = []
     upper: list[float] = []
     draws = infeasible = 0
+    size = LARGE_CHUNK if polytope.model.G.size + polytope.model.A.size > LARGE else CHUNK
     # what is left without a feature decides most of its probes, so it is worked out once
     variables = [block[0] for block in blocks if len(block) == 1 and part == "regular" and options.probes]
     without = without_each(polytope, variables)
     with stage(f"probes, {term or part}", options.probes, options.progress) as done:
         while len(lower) < options.probes and draws < most:
-            wave = min(options.probes, most - draws)
-            tasks = [range(draws + piece.start, draws + piece.stop) for piece in chunks(wave, CHUNK)]
+            # as many as should do, going by the share that was feasible so far
+            rate = max(len(lower) / draws, 0.1) if draws else 1.0
+            wave = min(math.ceil((options.probes - len(lower)) / rate), most - draws)
+            tasks = [range(draws + piece.start, draws + piece.stop) for piece in chunks(wave, size)]
             pieces = run(
                 _probe,
                 tasks,

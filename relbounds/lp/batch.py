@@ -170,7 +170,8 @@ def on_active_rows(
     while pending.size:
         small = smaller(ready.polytope, active)
         reduced = ready.reduced if active.all() else reduce(small.polytope)
-        step = chunk_size(reduced.core.h.size + reduced.core.a.size)
+        most = chunk_size(reduced.core.h.size + reduced.core.a.size)
+        step = -(-pending.size // -(-pending.size // most))
         again, wrong_rows = [], np.zeros(model.h.size, dtype=bool)
         for first in range(0, pending.size, step):
             some = pending[first : first + step]

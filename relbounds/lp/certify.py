@@ -19,15 +19,17 @@ PROMISED = 1e-6
 
 @dataclass(frozen=True)
 class Replaced:
-    """Columns of ``G`` (B, R), and of ``A`` (B, m) where they change, that replace the common ones."""
+    """Columns of ``G`` (B, R), of ``A`` (B, m) and ``linear`` (B,) where they change, for those of the model."""
 
     index: np.ndarray
     G: np.ndarray
     A: np.ndarray | None = None
+    linear: np.ndarray | None = None
 
     def take(self, some: np.ndarray) -> Replaced:
         """Return the columns of some problems."""
-        return Replaced(self.index[some], self.G[some], None if self.A is None else self.A[some])
+        A, linear = (None if x is None else x[some] for x in (self.A, self.linear))
+        return Replaced(self.index[some], self.G[some], A, linear)
 
 
 def rows_at(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relbounds.lp.active import Smaller
+from relbounds.lp.active import Smaller, smaller
 from relbounds.lp.batch import Answer, chunk_size, on_active_rows, run_core
 from relbounds.lp.certify import Replaced, dual_bound, rows_at
 from relbounds.lp.interior import Columns
@@ -47,32 +47,75 @@ def without_each(polytope: Polytope, variables: Sequence[int]) -> Without:
     >>> sorted(found.points)
     [0, 1]
     """
-    reduced = reduce(polytope)
     index = np.unique(np.asarray(variables, dtype=int))
+    model, reduced = polytope.model, reduce(polytope)
     points: dict[int, np.ndarray] = {}
     proofs: dict[int, Duals] = {}
     step = chunk_size(reduced.core.h.size + reduced.core.a.size)
     for first in range(0, index.size, step):
         some = index[first : first + step]
-        G, A = np.zeros((some.size, polytope.model.h.size)), np.zeros((some.size, polytope.model.a.size))
-        columns = reduced.columns(some, G, A)
-        columns.Lin[:] = 0.0
-        v = np.tile(reduced.into(polytope.start), (some.size, 1))
-        v[np.arange(some.size), columns.index] = 0.0
-        good = strictly(reduced.core, v, columns)
-        rest = np.flatnonzero(~good)
-        if rest.size:
-            inside, room, state = find_inside(reduced.core, v[rest], columns.take(rest))
-            inside[np.arange(rest.size), columns.index[rest]] = 0.0
-            duals = reduced.duals(state.z4, state.alpha[:, :-1], state.lam)
-            for i, j in enumerate(rest):
-                if room[i] > THIN:
-                    v[j], good[j] = inside[i], True
-                else:
-                    proofs[int(some[j])] = Duals(duals.lam[[i]], duals.beta[[i]], duals.alpha[[i]])
-        back = reduced.back(v)
-        points |= {int(some[j]): back[j] for j in np.flatnonzero(good)}
+        B = some.size
+        gone = Replaced(some, np.zeros((B, model.h.size)), np.zeros((B, model.a.size)), np.zeros(B))
+        start = np.tile(polytope.start, (B, 1))
+        start[np.arange(B), some] = 0.0
+        found, good, duals = seek(polytope, reduced, start, gone, firm=True)
+        found[np.arange(B), some] = 0.0
+        points |= {int(some[i]): found[i] for i in np.flatnonzero(good)}
+        for i in np.flatnonzero(~good):
+            proofs[int(some[i])] = Duals(duals.lam[[i]], duals.beta[[i]], duals.alpha[[i]])
     return Without(points, proofs)
+
+
+def seek(
+    polytope: Polytope, reduced: Reduced, start: np.ndarray, replaced: Replaced, firm: bool
+) -> tuple[np.ndarray, np.ndarray, Duals]:
+    """Return points strictly inside each set with replaced columns, whether there are, and else the proofs.
+
+    Active rows are tried first: what is empty with fewer rows is empty with all of them, and a point found there
+    only has to be checked.
+    """
+    model, B = polytope.model, len(start)
+    columns = own_columns(polytope, reduced, replaced, None)
+    v = reduced.into(start)
+    good = strictly(reduced.core, v, columns)
+    K = polytope.budgets[0].size
+    duals = Duals(np.zeros((B, K)), np.zeros((B, model.h.size)), np.zeros((B, model.a.size)))
+    settled = good.copy()
+    active = polytope.active
+    stages: list[Smaller | None] = [None]
+    if active is not None and not active.all():
+        stages.insert(0, smaller(polytope, active))
+    for stage in stages:
+        rest = np.flatnonzero(~settled)
+        if not rest.size:
+            break
+        here = reduced if stage is None else reduce(stage.polytope)
+        part = replaced.take(rest)
+        own = own_columns(polytope, here, part, stage)
+        found, room, state = find_inside(here.core, here.into(reduced.back(v[rest])), own, firm)
+        back = here.back(found)
+        proof = here.duals(state.z4, state.alpha[:, :-1], state.lam)
+        if stage is not None:
+            proof = stage.duals(proof, proof.lam @ polytope.budgets[1], model.c)
+        inside = (room > THIN) & strictly(reduced.core, reduced.into(back), columns.take(rest))
+        empty = ~(room > THIN) & (np.isfinite(room) if stage is None else room < -THIN)
+        for name in ("lam", "beta", "alpha"):
+            getattr(duals, name)[rest[empty]] = getattr(proof, name)[empty]
+        if stage is None:
+            inside = room > THIN
+        v[rest[inside]] = reduced.into(back[inside])
+        good[rest[inside]] = True
+        settled[rest[inside | empty]] = True
+    return reduced.back(v), good, duals
+
+
+def own_columns(polytope: Polytope, reduced: Reduced, replaced: Replaced, small: Smaller | None) -> Columns:
+    """Return replaced columns as the arrays of a reduced problem need them."""
+    linear = polytope.model.linear[replaced.index] if replaced.linear is None else replaced.linear
+    if small is None:
+        return reduced.columns(replaced.index, replaced.G, replaced.A, linear)
+    linear = linear - replaced.G @ np.where(small.linear, polytope.model.c, 0.0)
+    return reduced.columns(replaced.index, replaced.G[:, small.active], replaced.A, linear)
 
 
 @dataclass(frozen=True)
@@ -92,18 +135,18 @@ def starts_for(polytope: Polytope, replaced: Replaced, without: Without | None) 
     where neither settles the matter is a point sought for the probe itself.
     """
     reduced = reduce(polytope)
-    columns = reduced.columns(replaced.index, replaced.G, replaced.A)
+    columns = own_columns(polytope, reduced, replaced, None)
     B = len(replaced.index)
-    v = np.tile(reduced.into(polytope.start), (B, 1))
-    v[np.arange(B), columns.index] = 0.0
-    good = strictly(reduced.core, v, columns)
+    start = np.tile(polytope.start, (B, 1))
+    start[np.arange(B), replaced.index] = 0.0
+    good = strictly(reduced.core, reduced.into(start), columns)
     if without is None:
         without = without_each(polytope, replaced.index[~good].tolist())
     empty = np.zeros(B, dtype=bool)
     for i in np.flatnonzero(~good):
         j = int(replaced.index[i])
         if j in without.points:
-            v[i], good[i] = reduced.into(without.points[j]), True
+            start[i], good[i] = without.points[j], True
         elif j in without.proofs:
             nothing = np.zeros((1, polytope.model.q))
             bound = dual_bound(polytope, nothing, without.proofs[j], replaced.take(np.array([i])))
@@ -112,11 +155,9 @@ def starts_for(polytope: Polytope, replaced: Replaced, without: Without | None) 
     step = chunk_size(reduced.core.h.size + reduced.core.a.size)
     for first in range(0, rest.size, step):
         some = rest[first : first + step]
-        inside, room, _ = find_inside(reduced.core, v[some], columns.take(some))
-        v[some] = inside
-        good[some] = room > THIN
-    thin = thinness(reduced.core, v, columns)
-    return Starts(reduced, reduced.back(v), thin, good)
+        start[some], good[some], _ = seek(polytope, reduced, start[some], replaced.take(some), firm=False)
+    thin = thinness(reduced.core, reduced.into(start), columns)
+    return Starts(reduced, start, thin, good)
 
 
 def push_replaced(
@@ -141,10 +182,7 @@ def push_replaced(
     ready = Ready(polytope, starts.reduced, base, float(np.max(starts.thin[which])), True)
 
     def solve(some: np.ndarray, small: Smaller, reduced: Reduced) -> tuple[np.ndarray, Duals]:
-        part = replaced.take(some)
-        weights = np.where(small.linear, polytope.model.c, 0.0)
-        linear = polytope.model.linear[part.index] - part.G @ weights
-        columns: Columns = reduced.columns(part.index, part.G[:, small.active], part.A, linear)
+        columns = own_columns(polytope, reduced, replaced.take(some), small)
         d = directions[some][:, reduced.free] * reduced.unit
         start = reduced.into(starts.points[which[some]])
         state = run_core(reduced.core, d, start, starts.thin[which[some]], polytope.size, columns)

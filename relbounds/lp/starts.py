@@ -64,11 +64,13 @@ def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Columns | No
     return make_state(v.copy(), slacks, [z1, z2, z3, z4, mu / g, lam], lam @ core.p, lam @ core.l)
 
 
-def find_inside(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, State]:
+def find_inside(
+    core: Core, v: np.ndarray, columns: Columns | None, firm: bool = False
+) -> tuple[np.ndarray, np.ndarray, State]:
     """Return points strictly inside, how much relative room they have (negative: none), and the last state.
 
     Everything is loosened by one more variable, which is then made as small as possible; a negative value is a
-    point with room to spare.
+    point with room to spare. A `firm` proof that there is none is driven on until it is nearly the strongest one.
     """
     width = np.maximum(np.abs(core.B), 1e-6)
     wide, wide_columns = relaxed(core, columns, width)
@@ -87,7 +89,8 @@ def find_inside(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.
     def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         value = -at.v[:, -1]
         sure = lack <= 1e-3 * np.abs(value)
-        return sure & (((value > 0) & (gap <= value)) | (value + 2 * gap < 0))
+        hopeless = value + (20.0 if firm else 2.0) * gap < 0
+        return sure & (((value > 0) & (gap <= value)) | hopeless)
 
     found = interior.solve(wide, d, start, np.full(len(v), 0.1 * THIN), columns=wide_columns, stop=enough)
     return found.v[:, :-1], -found.v[:, -1], found

@@ -217,7 +217,7 @@ class RelboundsClassifier(ClassifierMixin, _Relbounds):  # type: ignore[misc]
         return np.array([v for v in levels if v in set(found.tolist())], dtype=found.dtype)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the score above the threshold (two classes), or a value per class, largest for the predicted.
+        """Return the score above the threshold (two classes), or a value per class, largest for the chosen.
 
         With thresholds b, class k has the sum of `score - b_j` over the thresholds below it.
         """

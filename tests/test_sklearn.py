@@ -22,11 +22,11 @@ def simulated():
 
 
 def quick(**options):
-    return RelboundsClassifier(**{"C": 1.0, "probes": 10} | options)
+    return RelboundsClassifier(**{"C": 1.0, "probes": 4} | options)
 
 
 EXPECTED = {
-    "check_sample_weight_equivalence_on_dense_data": "cv is a number of folds, and scaling does not weigh rows"
+    "check_sample_weight_equivalence_on_dense_data": "cv is a number of folds; scaling does not weigh rows"
 }
 
 
@@ -108,9 +108,11 @@ def test_weights_and_constant_features(simulated):
 
 def test_privileged_features(simulated):
     X, y = simulated
-    Z = pd.DataFrame({"reading": np.random.default_rng(0).normal(size=len(X)) + y.to_numpy()})
-    model = quick(privileged="teacher").fit(X, y, Z=Z)
-    assert model.results_.design.priv_names == ("reading",)
+    rng = np.random.default_rng(0)
+    Z = pd.DataFrame(rng.normal(size=(len(X), 3)), columns=["reading", "doubt", "day"])
+    Z["reading"] += y.to_numpy()
+    model = quick(privileged="teacher", probes=10).fit(X, y, Z=Z)
+    assert model.results_.design.priv_names == ("reading", "doubt", "day")
     assert model.relevance_bounds_.shape == (X.shape[1], 2)
     assert model.predict(X).shape == (len(X),)
     with pytest.raises(DataError, match="Z has 3 rows"):

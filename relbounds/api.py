@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -165,4 +166,6 @@ def fit_design(design: Design, **options: Any) -> RelboundsResults:
     checked = make_options(**options)
     # One BLAS thread: the programs are many and small, and the numbers must not depend on the thread count.
     with threadpool_limits(limits=1, user_api="blas"):
-        return RelboundsResults(fit_any(design, checked))
+        fitted = fit_any(design, checked)
+    # a cluster is for this fit; what is kept must outlive it
+    return RelboundsResults(replace(fitted, options=fitted.options.replace(client=None)))

@@ -1,11 +1,18 @@
-"""Running independent tasks in order, on one core, several, or a cluster."""
+"""Running independent tasks in order: on one core, on several, or on a Dask cluster."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed
+import joblib
+from joblib.externals.loky import get_reusable_executor
+from threadpoolctl import threadpool_limits
+
+Function = Callable[[Any, Any], Any]
 
 
 def chunks(count: int, size: int) -> list[range]:
@@ -20,7 +27,7 @@ def chunks(count: int, size: int) -> list[range]:
 
 
 def run(
-    function: Callable[..., Any],
+    function: Function,
     tasks: Sequence[Any],
     *,
     n_jobs: int = 1,
@@ -30,16 +37,106 @@ def run(
 ) -> list[Any]:
     """Return ``[function(task, shared) for task in tasks]``, in order.
 
+    Parameters
+    ----------
+    function : callable
+        A function of a module, so that it can be sent to other processes.
+    tasks : sequence
+        What differs from call to call: small.
+    n_jobs : int
+        Number of processes; -1 takes all cores.
+    shared : object
+        What all calls need; sent to each process once.
+    progress : callable or None
+        Called with the number of tasks finished since the last call.
+    client : dask.distributed.Client or None
+        A cluster to work on; one made active by ``joblib.parallel_config("dask")`` is found by itself.
+
     Examples
     --------
     >>> run(lambda task, shared: shared + task, [1, 2], shared=10)
     [11, 12]
     """
-    if n_jobs == 1:
+    done = progress if progress is not None else _ignore
+    client = client if client is not None else active_client()
+    if client is not None:
+        return _on_cluster(function, tasks, shared, done, client)
+    if n_jobs == 1 or len(tasks) < 2:
         found = []
         for task in tasks:
-            found.append(function(task, shared))
-            if progress is not None:
-                progress(1)
+            found.append(_call(function, task, shared))
+            done(1)
         return found
-    return list(Parallel(n_jobs=n_jobs)(delayed(function)(task, shared) for task in tasks))
+    return _on_cores(function, tasks, shared, done, n_jobs)
+
+
+def active_client() -> Any:
+    """Return the client of a Dask backend that joblib was told to use, or None.
+
+    Examples
+    --------
+    >>> active_client() is None
+    True
+    """
+    backend = joblib.parallel.get_active_backend()[0]
+    return getattr(backend, "client", None) if type(backend).__name__ == "DaskDistributedBackend" else None
+
+
+def _ignore(_: int) -> None:
+    return None
+
+
+def _call(function: Function, task: Any, shared: Any) -> Any:
+    # One BLAS thread, wherever the call runs: the numbers must not depend on the thread count.
+    with threadpool_limits(limits=1, user_api="blas"):
+        return function(task, shared)
+
+
+def _on_cores(
+    function: Function, tasks: Sequence[Any], shared: Any, done: Callable[[int], object], n_jobs: int
+) -> list[Any]:
+    with tempfile.TemporaryDirectory(prefix="relbounds-") as folder:
+        path = str(Path(folder) / "shared")
+        joblib.dump(shared, path)
+        calls = (joblib.delayed(_call_stored)(function, task, path) for task in tasks)
+        found = []
+        try:
+            for one in joblib.Parallel(n_jobs=n_jobs, return_as="generator")(calls):
+                found.append(one)
+                done(1)
+        except BaseException:
+            # an interrupt, or a failed task: no worker goes on working for nobody
+            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+            raise
+        return found
+
+
+def _call_stored(function: Function, task: Any, path: str) -> Any:
+    return _call(function, task, _load(path))
+
+
+@lru_cache(maxsize=1)
+def _load(path: str) -> Any:
+    # Read once per process; large arrays stay in the file and are shared by all processes of the machine.
+    return joblib.load(path, mmap_mode="r")
+
+
+def _on_cluster(
+    function: Function, tasks: Sequence[Any], shared: Any, done: Callable[[int], object], client: Any
+) -> list[Any]:
+    from distributed import as_completed
+
+    # A task rather than scattered data: if the worker that holds it dies, the scheduler makes it again.
+    held = client.submit(_keep, shared, pure=False)
+    futures = [client.submit(_call, function, task, held, pure=False, retries=3) for task in tasks]
+    try:
+        for _ in as_completed(futures):
+            done(1)
+        return list(client.gather(futures))
+    except BaseException:
+        client.cancel(futures)
+        raise
+
+
+def _keep(shared: Any) -> Any:
+    return shared

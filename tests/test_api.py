@@ -86,8 +86,8 @@ def test_regression_on_diabetes_agrees_with_lasso_on_the_leading_feature():
     assert fit.design.family == "regression"
     X = frame.drop(columns="target")
     lasso = LassoCV().fit((X - X.mean()) / X.std(ddof=0), frame["target"])
-    top = X.columns[np.argsort(-np.abs(lasso.coef_))[:2]]
-    assert set(top) <= set(fit.selected("strong"))
+    assert X.columns[np.argsort(-np.abs(lasso.coef_))[0]] in fit.selected()
+    assert "bmi" in fit.selected("strong") and fit.table.loc["bmi", "direction"] == "+"
     assert fit.score() > 0.4
 
 
@@ -102,7 +102,7 @@ def test_regression_on_diabetes_agrees_with_lasso_on_the_leading_feature():
         ("grade ~ age + grade", None, rb.FormulaError, "grade"),
         ("age + bmi", None, rb.FormulaError, "~"),
         ("grade ~ .", lambda d: d.iloc[:0], rb.DataError, "no rows"),
-        ("grade ~ .", lambda d: d.assign(grade="I"), rb.DataError, "level"),
+        ("grade ~ .", lambda d: d.assign(grade="I"), rb.DataError, "only one value"),
         ("grade ~ .", lambda d: d.assign(grade=d["grade"].astype(str)), rb.DataError, "order"),
         ("grade ~ .", lambda d: d.assign(age=np.inf), rb.DataError, "age"),
         ("grade ~ .", lambda d: d.assign(age=np.nan), rb.DataError, "age"),

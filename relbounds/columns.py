@@ -85,6 +85,26 @@ def label(level: Any) -> str:
     return str(level)
 
 
+def check_levels(levels: Any, name: str) -> list[Any]:
+    """Return levels that a user gave as a list, or say why they are none.
+
+    Examples
+    --------
+    >>> check_levels(("low", "high"), "grade")
+    ['low', 'high']
+    """
+    if isinstance(levels, str) or not hasattr(levels, "__iter__"):
+        raise DataError(f"The levels of {name!r} must be a list such as ['low', 'high'], not {levels!r}.")
+    found = [v.item() if isinstance(v, np.generic) else v for v in levels]
+    try:
+        different = len(set(found)) == len(found)
+    except TypeError:
+        raise DataError(f"The levels of {name!r} must be numbers or text, not {found[0]!r}.") from None
+    if not different:
+        raise DataError(f"The levels of {name!r} are not all different: {listed(found)}.")
+    return found
+
+
 def used_levels(series: pd.Series, wanted: Sequence[Any] | None = None) -> tuple[Any, ...]:
     """The levels that occur, in the order asked for, or of the categories, or sorted.
 
@@ -94,13 +114,15 @@ def used_levels(series: pd.Series, wanted: Sequence[Any] | None = None) -> tuple
     ('a', 'b')
     """
     present = series.dropna().unique()
+    if wanted is not None:
+        wanted = check_levels(wanted, str(series.name))
     if wanted is None and isinstance(series.dtype, pd.CategoricalDtype):
         wanted = list(series.cat.categories)
     if wanted is None:
         order = sorted(present)
     else:
-        seen = set(present)
-        unknown = [v for v in present if v not in set(wanted)]
+        seen, allowed = set(present), set(wanted)
+        unknown = [v for v in present if v not in allowed]
         if unknown:
             raise DataError(
                 f"{series.name!r} holds {listed(unknown)}, which "

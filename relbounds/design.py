@@ -162,6 +162,8 @@ class Design:
             if rows.shape != (len(self.y),):
                 raise DataError(f"A mask of rows must have {len(self.y)} entries, not {rows.shape}.")
             rows = np.flatnonzero(rows)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise DataError("Rows are chosen by a list of positions or a mask of truth values.")
         rows = rows.astype(np.intp)
         if rows.size and (rows.min() < -len(self.y) or rows.max() >= len(self.y)):
             raise DataError(f"Row {int(rows.max())} does not exist: the design has {len(self.y)} rows.")
@@ -187,12 +189,14 @@ class Design:
         """
         place = {name: j for j, name in enumerate(self.names)}
         places = []
-        for column in columns:
+        for column in [columns] if isinstance(columns, str) else columns:
             if isinstance(column, str):
                 if column not in place:
                     raise DataError(f"There is no feature {column!r}.{nearest(column, self.names)}")
                 places.append(place[column])
             else:
+                if not isinstance(column, int | np.integer) or isinstance(column, bool):
+                    raise DataError(f"Features are chosen by name or position, not by {column!r}.")
                 if not -len(self.names) <= column < len(self.names):
                     raise DataError(f"There is no feature number {column}: the design has {len(self.names)}.")
                 places.append(int(column) % len(self.names))
@@ -386,11 +390,13 @@ def design_from_arrays(
     n = len(matrix)
     private = np.zeros((n, 0)) if Z is None else as_matrix(Z, "Z")
     priv_names = [] if Z is None else column_names(Z, priv_names, "z", "priv_names")
-    if n == 0:
-        raise DataError("X is empty: there are no rows.")
-    if len(private) != n or len(np.asarray(y)) != n:
+    if not matrix.size:
+        raise DataError(f"X is empty: there are no {'columns' if n else 'rows'}.")
+    if np.ndim(y) == 0:
+        raise DataError(f"y must be one value per row of X, not {y!r}.")
+    if len(private) != n or len(y) != n:
         raise DataError(
-            f"X, y and Z must have the same number of rows: {n}, {len(np.asarray(y))}"
+            f"X, y and Z must have the same number of rows: {n}, {len(y)}"
             + ("." if Z is None else f" and {len(private)}.")
         )
     terms = names if terms is None else [str(t) for t in terms]
@@ -403,7 +409,7 @@ def design_from_arrays(
         else response_from_codes(y, levels, response, family)
     )
     if weights is not None and not isinstance(weights, str):
-        weights = check_weights(np.asarray(weights, dtype=float), n)
+        weights = check_weights(weights, n)
     elif isinstance(weights, str) and weights != "balanced":
         raise OptionError(f"weights={weights!r} is not known; use 'balanced' or one number per row.")
     kept_index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(n)

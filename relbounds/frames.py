@@ -253,16 +253,10 @@ def case_weights(weights: Any, frame: pd.DataFrame) -> NDArray[np.float64] | Non
         )
         if same:
             weights = weights.reindex(frame.index)
-    try:
-        values = pd.Series(weights).to_numpy(dtype=float, na_value=np.nan)
-    except (ValueError, TypeError):
-        raise OptionError(
-            f"The {where} must be numbers: one per row, a column name, or 'balanced'."
-        ) from None
-    return check_weights(values, len(frame), where)
+    return check_weights(weights, len(frame), where)
 
 
-def check_weights(values: NDArray[np.float64], n: int, where: str = "weights") -> NDArray[np.float64]:
+def check_weights(weights: Any, n: int, where: str = "weights") -> NDArray[np.float64]:
     """Check that there is one finite weight >= 0 per row and that not all are 0.
 
     Examples
@@ -270,6 +264,14 @@ def check_weights(values: NDArray[np.float64], n: int, where: str = "weights") -
     >>> check_weights(np.array([1.0, 2.0]), 2)
     array([1., 2.])
     """
+    try:
+        values = weights if isinstance(weights, np.ndarray) else pd.Series(weights)
+        values = pd.Series(values).to_numpy(dtype=float, na_value=np.nan) if np.ndim(values) == 1 else values
+        values = np.asarray(values, dtype=float)
+    except (ValueError, TypeError):
+        raise OptionError(
+            f"The {where} must be numbers: one per row, a column name, or 'balanced'."
+        ) from None
     if values.ndim != 1 or len(values) != n:
         raise OptionError(
             f"The {where} must be one number per row of the data: {n} rows, but the shape is {values.shape}. "

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relbounds.columns import level_codes, used_levels
+from relbounds.columns import check_levels, level_codes, used_levels
 from relbounds.errors import DataError, OptionError, listed, nearest
 from relbounds.frames import plain
 from relbounds.tokens import quote
@@ -43,7 +43,10 @@ class Response:
 
     def decode(self, codes: Any) -> Any:
         """Return the labels of codes, in the type the response had; NaN codes give missing labels."""
-        codes = np.asarray(codes, dtype=float)
+        try:
+            codes = np.atleast_1d(np.asarray(codes, dtype=float))
+        except (ValueError, TypeError):
+            raise DataError("Only codes can be decoded: whole numbers from 1 on, or NaN.") from None
         if self.levels is None:
             return codes
         gone = ~np.isfinite(codes)
@@ -236,9 +239,7 @@ def response_from_codes(y: Any, levels: Sequence[Any], name: str, family: str) -
     >>> response_from_codes([1, 2, 2], ["low", "high"], "grade", "auto").family
     'binary'
     """
-    levels = [v.item() if isinstance(v, np.generic) else v for v in levels]
-    if len(set(levels)) != len(levels):
-        raise DataError(f"The levels of {name!r} are not all different: {listed(levels)}.")
+    levels = check_levels(levels, name)
     series = _series(y, name)
     values = list(series.astype(object))
     if all(v in set(levels) for v in values):

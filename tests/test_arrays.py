@@ -113,6 +113,12 @@ def test_constant_columns_of_arrays():
         ({"weights": [1, 2]}, "4 rows"),
         ({"Z": np.zeros((2, 1))}, "same number of rows"),
         ({"terms": ["a"]}, "terms"),
+        ({"y": None}, "one value per row"),
+        ({"y": 3}, "one value per row"),
+        ({"X": np.zeros((4, 0))}, "no columns"),
+        ({"weights": list("abcd")}, "must be numbers"),
+        ({"levels": [[1], [2]]}, "numbers or text"),
+        ({"levels": "ab"}, "must be a list"),
     ],
 )
 def test_arrays_that_cannot_be_used(change, message):

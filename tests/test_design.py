@@ -349,6 +349,9 @@ def test_subset(data):
         design.subset([60])
     with pytest.raises(DataError, match="mask"):
         design.subset([True])
+    for wrong in (None, ["a"], [[0, 1]], [0.5]):
+        with pytest.raises(DataError, match="positions or a mask"):
+            design.subset(wrong)
 
 
 def test_select(data):
@@ -359,7 +362,8 @@ def test_select(data):
     np.testing.assert_array_equal(small.transform(data[["x1", "site"]]), small.X)
     np.testing.assert_array_equal(small.select([1]).transform(data[["x1"]]), design.X[:, [0]])
     assert design.select(np.array([0, -1])).names == ("x1", "log(x2)")
-    for wrong in (["x9"], [9], []):
+    assert design.select("x1").names == ("x1",)
+    for wrong in (["x9"], [9], [], [0.5], [True, False]):
         with pytest.raises(DataError):
             design.select(wrong)
 

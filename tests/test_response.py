@@ -82,6 +82,9 @@ def test_levels_given_in_the_formula():
     np.testing.assert_array_equal(design.transform_response(pd.DataFrame({"y": ["mid", "hi"]})), [2, 3])
     with pytest.raises(DataError, match=r"'mid'.*not among the levels"):
         respond(["lo", "hi", "mid"], "C(y, levels=['lo', 'hi']) ~ x")
+    for levels, message in (("3", "must be a list"), ("['lo', 'hi', 'lo']", "not all different")):
+        with pytest.raises(DataError, match=message):
+            respond(["lo", "hi", "lo"], f"C(y, levels={levels}) ~ x")
     assert respond([3, 1, 2, 11, 5, 6, 7, 8, 9, 10, 4, 12], "C(y) ~ x").family == "ordinal"
 
 
@@ -133,6 +136,8 @@ def test_labels_come_back_in_their_type(y, kind):
     assert pd.isna(missing[1]) and missing[0] == sorted(y)[0]
     with pytest.raises(DataError, match="between 1 and"):
         design.decode([9])
+    with pytest.raises(DataError, match="whole numbers"):
+        design.decode(["a"])
 
 
 def test_transformed_response(data):

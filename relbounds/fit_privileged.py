@@ -77,7 +77,7 @@ def fit_slack(design: Design, options: Options) -> Fitted:
 
 
 def fit_teacher(design: Design, options: Options) -> Fitted:
-    """Fit a plain model on the privileged features, weigh the rows by it, and fit the student with these weights."""
+    """Fit a plain model on the privileged features, and a student on rows weighed by it."""
     teacher = fit_plain(teacher_design(design), options.replace(C=None, epsilon=None))
     slacks = teacher_slacks(teacher.spec, teacher.solution.v)
     weights = teacher_weights(slacks, design.family)
@@ -92,8 +92,8 @@ def fit_teacher(design: Design, options: Options) -> Fitted:
     lessened = int(np.sum(weights < 1.0))
     notes = [
         comparison(compared, design.family),
-        f"The teacher lowers the weight of {lessened} of {len(weights)} training rows; the bounds of privileged "
-        "features are those of the teacher, as shares of its own norm.",
+        f"The teacher lowers the weight of {lessened} of {len(weights)} training rows; the bounds of "
+        "privileged features are those of the teacher, as shares of its own norm.",
     ]
     student = finish(taught, options, tuning, spec, solution, used if used > ZERO else 1.0, notes, help)
     table = pd.concat([student.table, teacher.table.assign(part="privileged")])
@@ -110,8 +110,9 @@ def fit_teacher(design: Design, options: Options) -> Fitted:
     )
 
 
-def _as_privileged(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.replace("regular", "privileged", 1): one for name, one in found.items()}
+def _as_privileged(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Rename what belongs to the teacher's features, which are the fit's privileged ones."""
+    return {"privileged" + name.removeprefix("regular"): value for name, value in named.items()}
 
 
 def comparison(compared: Compared, family: str) -> str:
@@ -147,7 +148,7 @@ def collapse_note(C: float, published: bool) -> str:
     finite = "a finite price for unexplained slack (residual=3, or residual='auto' to tune it)"
     remedies = ["a larger C", finite if published else "a lower residual", "privileged='teacher'"]
     return (
-        f"The privileged model uses no regular feature at C={C:.4g}: one constant slack for all rows is cheaper than "
-        f"any correcting function that covers the worst row. Every prediction is the same. Try {remedies[0]}, "
-        f"{remedies[1]} or {remedies[2]}."
+        f"The privileged model uses no regular feature at C={C:.4g}: one constant slack for all rows is cheaper "
+        "than any correcting function that covers the worst row. Every prediction is the same. "
+        f"Try {remedies[0]}, {remedies[1]} or {remedies[2]}."
     )

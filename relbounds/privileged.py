@@ -4,8 +4,8 @@ With rows ``g_r.v + xi_r >= h_r`` (see :mod:`relbounds.rows`) of sample i and pr
 
 - slack: ``xi_r = u_f.z_i + d_f + eta_r``, both parts >= 0, where f is the correcting function of row r. The
   model minimises ``1/2 ||w||_1 + gamma/2 sum_f ||u_f||_1 + C sum_r c_r (u_f.z_i + d_f + kappa eta_r)``.
-  The published model has no eta, that is kappa (`residual`) is infinite: then no variable belongs to a row, and
-  the program has few variables and many hard rows. With kappa = 1 correcting functions never pay.
+  The published model has no eta, that is kappa (`residual`) is infinite: then no variable belongs to a row,
+  and the program has few variables and many hard rows. With kappa = 1 correcting functions never pay.
 - teacher: a plain model on z gives each row a weight by its margin there; the student is a plain model on x.
 """
 
@@ -32,7 +32,7 @@ def build_any(design: Design, setting: Setting) -> Spec:
 
 
 def build_slack(design: Design, setting: Setting) -> Spec:
-    """Return the model whose slacks are functions of the privileged features: v = (w, b, u_1, d_1, u_2, d_2, ...).
+    """Return the model whose slacks are functions of the privileged features: v = (w, b, u_1, d_1, u_2, ...).
 
     Examples
     --------
@@ -122,10 +122,12 @@ def _slack_model(
     inner[offsets] = 1.0 + float(np.max(rows.h - plain.G @ inner[: plain.q], initial=0.0))
     if np.isfinite(setting.residual):
         A, a = np.vstack([correction, order]), np.concatenate([np.zeros(len(rows)), plain.a])
-        return make_model(G, rows.h, setting.residual * rows.weight, penalty, linear=linear, A=A, a=a, inner=inner)
+        price = setting.residual * rows.weight
+        return make_model(G, rows.h, price, penalty, linear=linear, A=A, a=a, inner=inner)
     A = np.vstack([correction, G, order])
     a = np.concatenate([np.zeros(len(rows)), rows.h, plain.a])
-    return make_model(np.zeros((0, q)), np.zeros(0), np.zeros(0), penalty, linear=linear, A=A, a=a, inner=inner)
+    none = np.zeros(0)
+    return make_model(np.zeros((0, q)), none, none, penalty, linear=linear, A=A, a=a, inner=inner)
 
 
 def fold_models(design: Design, fold: NDArray[np.intp], setting: Setting) -> list[tuple[int, Spec, float]]:
@@ -147,7 +149,8 @@ def teacher_design(design: Design) -> Design:
     Examples
     --------
     >>> from relbounds.design import design_from_arrays
-    >>> design = design_from_arrays([[0.0], [1.0], [2.0]], [1, 2, 2], Z=[[1.0], [0.0], [3.0]], priv_names=["z"])
+    >>> Z = [[1.0], [0.0], [3.0]]
+    >>> design = design_from_arrays([[0.0], [1.0], [2.0]], [1, 2, 2], Z=Z, priv_names=["z"])
     >>> teacher_design(design).names
     ('z',)
     """
@@ -177,8 +180,8 @@ def teacher_slacks(spec: Spec, v: FloatArray) -> FloatArray:
 def teacher_weights(slacks: FloatArray, family: str) -> FloatArray:
     """Turn the slack of each sample in the teacher into its weight for the student.
 
-    Levels: a sample on its own side of every threshold has weight 1, one that is a whole margin beyond has the
-    least, ``clip(margin + 1, 0.05, 1)`` with margin = 1 - slack. Regression has no margin of its own: there
+    Levels: a sample on its own side of every threshold has weight 1, one a whole margin beyond has the least,
+    ``clip(margin + 1, 0.05, 1)`` with margin = 1 - slack. Regression has no margin of its own: there
     a unit of slack is twice the typical one, 1.4826 times the median, so that only outliers lose weight.
 
     Examples
@@ -198,8 +201,8 @@ def teacher_weights(slacks: FloatArray, family: str) -> FloatArray:
 def roomy(spec: Spec, polytope: Polytope) -> Polytope:
     """Return the polytope with a start that keeps away from every hard row.
 
-    Larger offsets cover all rows at once, and thresholds a little apart then cost nothing more: half of what the
-    budgets leave is spent on that.
+    Larger offsets cover all rows at once, and thresholds a little apart then cost nothing more: half of what
+    the budgets leave is spent on that.
     """
     if not spec.functions:
         return polytope

@@ -15,6 +15,7 @@ from statsmodels.iolib.summary import Summary
 
 from relbounds import tables
 from relbounds.design import Design
+from relbounds.difficulty import Lessons, mention_privileged
 from relbounds.errors import DataError, OptionError
 from relbounds.explore import Explore
 from relbounds.fit import Fitted
@@ -41,13 +42,14 @@ class BaselineView:
     rho: float
     C: float
     gamma: float | None
+    residual: float | None
     epsilon: float | None
     scores: pd.DataFrame
     metric: str
     cv_score: float | None
 
 
-class RelboundsResults(Explore):
+class RelboundsResults(Explore, Lessons):
     """Relevance intervals of every feature, with the model they were measured on.
 
     Made by :func:`relbounds.relbounds`; nothing here changes after the fit.
@@ -111,7 +113,8 @@ class RelboundsResults(Explore):
             mu=fitted.norm,
             rho=float(spec.sample_losses(v).sum()),
             C=tuning.C,
-            gamma=None,
+            gamma=tuning.setting.gamma if tuning.setting.slack else None,
+            residual=tuning.setting.residual if tuning.setting.slack else None,
             epsilon=tuning.setting.epsilon if design.family == "regression" else None,
             scores=tuning.table,
             metric=tuning.metric,
@@ -143,7 +146,10 @@ class RelboundsResults(Explore):
     @property
     def certificate(self) -> float:
         """The largest gap between a bound and its proof, relative to the norm of the baseline."""
-        return float(self._fitted.ranges.gap.max() / self._fitted.norm)
+        fits = [self._fitted]
+        if self._fitted.help is not None and self._fitted.help.teacher is not None:
+            fits.append(self._fitted.help.teacher)
+        return max(float(fit.ranges.gap.max() / fit.norm) for fit in fits)
 
     # -- predictions ---------------------------------------------------------------------------------------
 
@@ -210,6 +216,7 @@ class RelboundsResults(Explore):
         if newdata is None:
             return self.design.X, self.design.index
         X = self.design.transform(newdata)
+        mention_privileged(self._fitted, newdata)
         index = newdata.index if isinstance(newdata, pd.DataFrame) else pd.RangeIndex(len(X))
         return X, index
 
@@ -268,7 +275,7 @@ class RelboundsResults(Explore):
     def _header(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         design, options, base = self.design, self._fitted.options, self.baseline
         family = design.family if design.levels is None else f"{design.family}, {len(design.levels)} levels"
-        how = "fixed" if base.cv_score is None else f"{self._fitted.tuning.folds}-fold CV"
+        how = "fixed" if self._fitted.tuning.rule == "fixed" else f"{self._fitted.tuning.folds}-fold CV"
         classes = self.table["relevance"].value_counts()
         tolerance = (
             f"{options.delta}: {self.delta:.3g}" if isinstance(options.delta, str) else f"{self.delta:.3g}"
@@ -287,6 +294,10 @@ class RelboundsResults(Explore):
         ]
         if design.family == "ordinal":
             left.insert(2, ("Order:", options.order))
+        if self._fitted.help is not None:
+            left.append(("Privileged:", self._fitted.help.way))
+        if base.gamma is not None and base.residual is not None:
+            left.append(("Gamma, residual price:", f"{base.gamma:g}, {base.residual:g}"))
         if base.epsilon is not None:
             left.insert(2, ("Epsilon:", f"{base.epsilon:.4g}"))
         name = base.metric

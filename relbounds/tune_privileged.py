@@ -1,4 +1,4 @@
-"""Choose C, gamma and kappa of models with privileged features, coarse to fine; folds predict without them."""
+"""Choose C, gamma and kappa of models with privileged features; folds predict without them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from relbounds.tune import METRICS, Score, Tuning, choose, grid_of_C, make_folds
 
 # Weights of the privileged features' norm to choose from, beside 1.
 GAMMAS = (0.1, 1.0, 10.0)
-# Prices of slack that privileged features do not explain. Near 1 they hardly matter; infinity is the published model.
+# Prices of slack that privileged features do not explain: near 1 they hardly matter, infinity is published.
 RESIDUALS = (1.5, 3.0, 10.0, np.inf)
 
 
@@ -70,7 +70,7 @@ def tune_slack(design: Design, options: Options) -> Compared:
         best = _best(tried, options, larger)
     if tuned:
         setting = replace(base, gamma=float(best["gamma"]), residual=float(best["residual"]))
-        beside = [C for C in _near(grid, float(best["C"]), 1) if C != best["C"]]
+        beside = [C for C in _near(grid, float(best["C"]), 1) if best["C"] != C]
         tried.append(_try(folds, [setting], np.array(beside), options))
         best = _best(tried, options, larger)
     table = pd.concat(tried, ignore_index=True).sort_values(["residual", "gamma", "C"], ignore_index=True)

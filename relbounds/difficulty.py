@@ -1,0 +1,196 @@
+"""What privileged features say of training rows: correcting functions, and who is hard to grade and why."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+
+from relbounds.bounds import relevance
+from relbounds.errors import OptionError, RelboundsWarning
+from relbounds.fit import Fitted
+from relbounds.privileged import teacher_slacks, teacher_weights
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from relbounds.results import RelboundsResults
+
+OFFSET = "(offset)"
+SMALL = 1e-9
+
+
+class Lessons:
+    """The half of :class:`relbounds.RelboundsResults` that speaks of privileged features.
+
+    Examples
+    --------
+    >>> import relbounds as rb
+    >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+    >>> isinstance(fit, Lessons)
+    True
+    """
+
+    @property
+    def _taught(self) -> RelboundsResults:
+        return cast("RelboundsResults", self)
+
+    @property
+    def correcting(self) -> pd.DataFrame:
+        """The fitted correcting functions, one column each; a teacher's weights; empty without `priv()`.
+
+        Rows are the privileged features, in standardised units, and the offset.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit.correcting.columns.tolist(), fit.correcting.index.tolist()
+        (['too high', 'too low'], ['z1', 'z2', '(offset)'])
+        """
+        fitted = self._taught._fitted
+        if fitted.help is not None and fitted.help.teacher is not None:
+            teacher = fitted.help.teacher
+            names = pd.Index(teacher.design.names, name="feature")
+            return pd.DataFrame({"teacher": teacher.spec.weights_of(teacher.solution.v)}, index=names)
+        names = pd.Index([*fitted.design.priv_names, OFFSET] if fitted.spec.functions else [], name="feature")
+        v = fitted.solution.v
+        return pd.DataFrame({f.name: v[f.start : f.offset + 1] for f in fitted.spec.functions}, index=names)
+
+    @property
+    def correcting_bounds(self) -> pd.DataFrame:
+        """The bounds of each privileged feature in each correcting function, in the units of the table.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit.correcting_bounds.index.tolist()[:2]
+        [('z1', 'too high'), ('z1', 'too low')]
+        """
+        fitted = self._taught._fitted
+        records, position = [], 0
+        for target in fitted.spec.targets:
+            for i, j in enumerate(target.variables):
+                if target.part == "privileged":
+                    low = fitted.ranges.lower[position] / fitted.norm
+                    high = fitted.ranges.upper[position] / fitted.norm
+                    least, most = relevance(np.array([low]), np.array([high]))
+                    weight = fitted.solution.v[j] / fitted.norm
+                    name = fitted.spec.functions[i].name
+                    records.append((target.name, name, weight, least[0], most[0], low, high))
+                position += 1
+        columns = ["feature", "function", "weight", "lower", "upper", "signed_lower", "signed_upper"]
+        return pd.DataFrame(records, columns=columns).set_index(["feature", "function"])
+
+    def difficulty(self) -> pd.DataFrame:
+        """Return, for every training row, how hard it is to grade by its privileged features, and why.
+
+        Returns
+        -------
+        DataFrame
+            One row per training row. ``slack``: how far the privileged features excuse the row from its
+            margin (teacher: how far the teacher misses it). ``unexplained``: slack beyond that; with a
+            teacher, ``weight``: what the row counts for the student. ``reason``: the privileged feature that
+            adds most.
+            ``from NAME``: what each privileged feature adds; the offset of the function makes up the rest.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit.difficulty().columns.tolist()
+        ['y', 'predicted', 'slack', 'unexplained', 'reason', 'from z1', 'from z2']
+        """
+        results, fitted = self._taught, self._taught._fitted
+        if fitted.help is None:
+            raise OptionError(
+                "Difficulty is what privileged features explain, and this fit has none; add '| priv(...)'."
+            )
+        facts, parts, names = _teacher(fitted) if fitted.help.teacher is not None else _slack(fitted)
+        design = fitted.design
+        shown = {design.response: design.decode(design.y), "predicted": results.predict().to_numpy()}
+        best = np.argmax(parts, axis=1)
+        reasons = [
+            names[k] if parts[i, k] > SMALL and facts["slack"][i] > SMALL else ""
+            for i, k in enumerate(best)
+        ]
+        each = {f"from {name}": parts[:, k] for k, name in enumerate(names)}
+        return pd.DataFrame({**shown, **facts, "reason": reasons, **each}, index=design.index)
+
+    def plot_difficulty(self, ax: Axes | None = None, most: int = 20) -> Axes:
+        """Draw the rows that are hardest to grade, coloured by the privileged feature that adds most.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        most : int
+            How many rows to show.
+
+        Examples
+        --------
+        >>> import matplotlib; matplotlib.use("Agg")
+        >>> import relbounds as rb
+        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> ax = fit.plot_difficulty(most=10)
+        """
+        from relbounds.plot_difficulty import plot_difficulty  # plotting libraries load only when asked for
+
+        return plot_difficulty(self.difficulty(), ax=ax, most=most)
+
+
+def _slack(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]:
+    """Return the slack the correcting functions explain, sample by sample, and its parts."""
+    spec, v = fitted.spec, fitted.solution.v
+    sample, n = spec.rows.sample, spec.n_samples
+    explained = np.bincount(sample, weights=spec.corrections(v), minlength=n)
+    free = spec.model.hinge(v) if spec.model.h.size else np.zeros(len(spec.rows))
+    parts = np.zeros((n, spec.Z.shape[1]))
+    for f in spec.functions:
+        np.add.at(parts, sample[f.rows], spec.Z[sample[f.rows]] * v[f.start : f.offset])
+    unexplained = np.bincount(sample, weights=free, minlength=n)
+    return {"slack": explained, "unexplained": unexplained}, parts, fitted.design.priv_names
+
+
+def _teacher(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]:
+    """Return the slack each sample needs in the teacher, and what its features push the wrong way."""
+    assert fitted.help is not None and fitted.help.teacher is not None
+    teacher = fitted.help.teacher
+    spec, v = teacher.spec, teacher.solution.v
+    slacks = teacher_slacks(spec, v)
+    lacking = spec.model.h - spec.model.G @ v
+    worst = np.full(spec.n_samples, -1)
+    for r in np.argsort(lacking, kind="stable"):
+        worst[spec.rows.sample[r]] = r
+    parts = -spec.model.G[worst, : spec.n_features] * spec.weights_of(v)
+    parts[worst < 0] = 0.0
+    weights = teacher_weights(slacks, fitted.design.family)
+    return {"slack": slacks, "weight": weights}, parts, teacher.design.names
+
+
+def mention_privileged(fitted: Fitted, newdata: Any) -> None:
+    """Say that privileged columns in new data are not read, if there are any."""
+    if not fitted.design.priv_terms or not isinstance(newdata, pd.DataFrame):
+        return
+    own = _words(fitted.design.priv_terms) - _words(fitted.design.terms)
+    given = [str(name) for name in newdata.columns if str(name) in own]
+    if given:
+        warnings.warn(
+            f"Privileged columns are never read for prediction: {', '.join(given[:8])} ignored.",
+            RelboundsWarning,
+            stacklevel=4,
+        )
+
+
+def _words(terms: Sequence[str]) -> set[str]:
+    quoted = [name for term in terms for name in re.findall(r"Q\(['\"](.+?)['\"]\)", term)]
+    return {*quoted, *(word for term in terms for word in re.findall(r"[^\W\d]\w*", term)), *terms}

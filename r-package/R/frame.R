@@ -58,7 +58,7 @@ joint_frame <- function(parsed, frame_call, env) {
 }
 
 # Everything Python is told, and everything predict() must remember.
-relbounds_design <- function(formula, data, frame_call, env, family = "auto") {
+relbounds_design <- function(formula, data, frame_call, env, family = "auto", unordered = FALSE) {
   parsed <- parse_formula(formula, data)
   frame <- joint_frame(parsed, frame_call, env)
   learnt <- attr(frame, "terms")
@@ -71,7 +71,7 @@ relbounds_design <- function(formula, data, frame_call, env, family = "auto") {
     Z <- part_matrix(privileged, frame)
     check_columns(Z)
   }
-  response <- response_codes(stats::model.response(frame), deparse1(parsed$response), family)
+  response <- response_codes(stats::model.response(frame), deparse1(parsed$response), family, unordered)
   weights <- stats::model.weights(frame)
   check_weights(weights)
   list(
@@ -99,10 +99,12 @@ check_weights <- function(weights) {
 }
 
 # The response as Python gets it: codes 1..L with level names, or plain numbers.
-response_codes <- function(y, name, family) {
+# `unordered`: levels without an order will do.
+response_codes <- function(y, name, family, unordered = FALSE) {
   said <- paste0("The response '", name, "' ")
   if (is.null(y)) relbounds_stop(said, "is missing.")
   if (is.matrix(y) && ncol(y) > 1) relbounds_stop(said, "has ", ncol(y), " columns; one is needed.")
+  if (unordered && is.character(y)) y <- factor(y)
   if (is.character(y)) {
     shown <- paste0("\"", utils::head(unique(y), 3), "\"", collapse = ", ")
     relbounds_stop(said, "is text, which has no order. Use ordered(", name, ", levels = c(", shown,
@@ -112,12 +114,15 @@ response_codes <- function(y, name, family) {
     relbounds_stop(said, "is a ", class(y)[1], ". Turn it into numbers first, as in as.numeric(", name, ").")
   }
   if (is.logical(y)) return(list(codes = as.integer(y) + 1L, levels = c(FALSE, TRUE), type = "logical", ordered = FALSE))
-  if (!is.factor(y)) return(list(codes = as.double(y), levels = NULL, type = "number", ordered = FALSE))
+  if (!is.factor(y)) {
+    type <- if (is.integer(y)) "integer" else "number"
+    return(list(codes = as.double(y), levels = NULL, type = type, ordered = FALSE))
+  }
   present <- levels(y)[levels(y) %in% y]
   if (length(present) < 2) {
     relbounds_stop(said, "has one level only ('", present, "'). At least two must occur.")
   }
-  if (!is.ordered(y) && length(present) > 2) {
+  if (!is.ordered(y) && length(present) > 2 && !unordered) {
     relbounds_stop(said, "is a factor with ", length(present), " levels and no order. Use ordered(", name,
                    ", levels = c(", paste0("\"", utils::head(present, 3), "\"", collapse = ", "),
                    if (length(present) > 3) ", ...", ")) with the levels from lowest to highest.")

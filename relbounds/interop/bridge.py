@@ -15,10 +15,22 @@ import relbounds as rb
 from relbounds.api import fit_design
 from relbounds.errors import MissingExtraError, OptionError, RelboundsError, RelboundsWarning, nearest
 from relbounds.interop import explore
+from relbounds.interop.forest import forest
 from relbounds.interop.plain import as_plain, columns, make_design, restore, scalar
 
-NEEDED = ("numpy", "pandas", "scipy", "patsy", "statsmodels", "cvxopt", "seaborn", "joblib", "tqdm", "threadpoolctl")
-OPTIONAL = ("highspy",)
+NEEDED = (
+    "numpy",
+    "pandas",
+    "scipy",
+    "patsy",
+    "statsmodels",
+    "cvxopt",
+    "seaborn",
+    "joblib",
+    "tqdm",
+    "threadpoolctl",
+)
+OPTIONAL = ("highspy", "lightgbm", "boruta")
 
 
 def call(name: str, arguments: list[Any] | Mapping[str, Any]) -> dict[str, Any]:
@@ -46,6 +58,7 @@ def call(name: str, arguments: list[Any] | Mapping[str, Any]) -> dict[str, Any]:
 def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
     functions: dict[str, Callable[..., Any]] = {
         "fit": fit,
+        "forest": forest,
         "versions": versions,
         "signature": signature,
         "export": export,
@@ -155,7 +168,9 @@ def simulate(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     response = made.data["y"].dtype
     return {
         "data": columns(made.data),
-        "levels": [scalar(v) for v in response.categories] if isinstance(response, pd.CategoricalDtype) else None,
+        "levels": [scalar(v) for v in response.categories]
+        if isinstance(response, pd.CategoricalDtype)
+        else None,
         "formula": made.formula,
         "truth": explore.series(made.truth),
         "truth_privileged": explore.series(made.truth_privileged),

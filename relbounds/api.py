@@ -38,7 +38,7 @@ def relbounds(
     correcting: str = "sides",
     missing: str = "drop",
     screen: bool | None = None,
-    solver: str = "cvxopt",
+    solver: str = "auto",
     n_jobs: int = 1,
     client: Any = None,
     seed: int = 0,
@@ -94,8 +94,9 @@ def relbounds(
     screen : bool or None
         Skip the linear programs of features that a cheap bound already shows to be irrelevant; None does so
         beyond 1000 features.
-    solver : {"cvxopt", "batch", "highs", "auto"}
-        Which linear programming engine; the numbers are the same whichever.
+    solver : {"auto", "cvxopt", "batch", "highs"}
+        Which linear programming engine; the numbers are the same whichever. "auto" solves all programs of a fit
+        in one batch and hands what it cannot certify to CVXOPT.
     n_jobs : int
         Number of worker processes; the numbers do not depend on it.
     client : dask.distributed.Client or None

@@ -307,20 +307,12 @@ def _reach(fitted: Fitted, pieces: Sequence[Polytope], target: Target) -> Wish:
     return min(size[0] for size in sizes), max(size[1] for size in sizes)
 
 
-def quick(options: Options) -> Options:
-    """Return the options with the fastest engine, unless the user chose another than the default.
-
-    Every engine's numbers are certified alike; a what-if should not keep anyone waiting.
-    """
-    return options.replace(solver="auto") if options.solver == "cvxopt" else options
-
-
 def settled_ranges(polytope: Polytope, variables: list[int], options: Options, norm: float) -> Ranges:
     """Return signed ranges; a variable whose range another engine left open is settled by the simplex method.
 
     A what-if can leave a set without an interior (a feature at its maximum), where interior points stall.
     """
-    found = signed_ranges(polytope, variables, quick(options))
+    found = signed_ranges(polytope, variables, options)
     open_ = np.flatnonzero(~(found.gap <= ZERO * norm) | ~found.feasible)
     if open_.size == 0:
         return found

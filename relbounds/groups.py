@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from scipy.spatial.distance import squareform
 from threadpoolctl import threadpool_limits
 
 from relbounds.bounds import CHUNK, ZERO, relevance
-from relbounds.constraints import pieces_of, quick, settled_ranges
+from relbounds.constraints import pieces_of, settled_ranges
 from relbounds.errors import OptionError
 from relbounds.fit import Fitted
 from relbounds.lp.engines import push_many
@@ -77,7 +77,7 @@ class Groups:
         """The names of the features of each group."""
         return {int(g): names.index.tolist() for g, names in self.labels.groupby(self.labels, sort=True)}
 
-    def cut(self, cut: float | None = None, k: int | None = None) -> Groups:
+    def cut(self, cut: float | None = None, k: int | None = None, *, by_class: bool = True) -> Groups:
         """Cut the same tree elsewhere; nothing is computed anew.
 
         Examples
@@ -88,7 +88,7 @@ class Groups:
         >>> len(found.cut(k=4))
         4
         """
-        labels, height = cut_tree(self.linkage, self.labels.index, cut, k)
+        labels, height = label(self.fit, self.linkage, self.distance, self.contexts, cut, k, by_class)
         return Groups(labels, self.linkage, self.distance, self.contexts, height, self.fit)
 
     def plot(self, ax: Axes | None = None, **options: object) -> Axes:
@@ -105,7 +105,12 @@ class Groups:
 
 
 def groups(
-    fit: RelboundsResults, cut: float | None = None, k: int | None = None, *, part: str = "regular"
+    fit: RelboundsResults,
+    cut: float | None = None,
+    k: int | None = None,
+    *,
+    part: str = "regular",
+    by_class: bool = True,
 ) -> Groups:
     """Group features by the role they play.
 
@@ -119,9 +124,13 @@ def groups(
     cut : float, optional
         Where to cut the tree, as a share of its tallest link; 0.5 unless `k` is given.
     k : int, optional
-        The wanted number of groups instead.
+        The wanted number of groups instead, by the tree alone.
     part : {"regular", "privileged"}
         Which features.
+    by_class : bool
+        Let the classes speak too: a strong feature has no stand-in and is a group of its own, irrelevant
+        features are one group, and the tallest link is sought among relevant features and one that moves
+        nothing. False cuts the tree of all features and asks nothing else, as published.
 
     Returns
     -------
@@ -151,10 +160,50 @@ def groups(
         contexts = make_contexts(fitted, part)
     distance = context_distances(contexts)
     tree = linkage(squareform(distance, checks=False), method="single")
-    labels, height = cut_tree(tree, names, cut, k)
     columns = pd.MultiIndex.from_product([names, ["min", "max"], ["lower", "upper"]])
     frame = pd.DataFrame(contexts.reshape(len(names), -1), index=names, columns=columns)
-    return Groups(labels, tree, pd.DataFrame(distance, index=names, columns=names), frame, height, fit)
+    distances = pd.DataFrame(distance, index=names, columns=names)
+    labels, height = label(fit, tree, distances, frame, cut, k, by_class)
+    return Groups(labels, tree, distances, frame, height, fit)
+
+
+def label(
+    fit: RelboundsResults,
+    tree: FloatArray,
+    distances: pd.DataFrame,
+    contexts: pd.DataFrame,
+    cut: float | None,
+    k: int | None,
+    by_class: bool,
+) -> tuple[pd.Series, float]:
+    """Return the group of each feature, and the height at which the tree is cut for it."""
+    check_cut(cut, k)
+    names = distances.index
+    if k is not None or not by_class:
+        return cut_tree(tree, names, cut, k)
+    classes = fit.table.loc[names, "relevance"].to_numpy()
+    relevant, weak = classes != "irrelevant", np.flatnonzero(classes == "weak")
+    moves = np.linalg.norm(contexts.to_numpy(), axis=1)
+    far = np.zeros((relevant.sum() + 1, relevant.sum() + 1))
+    far[:-1, :-1] = distances.to_numpy()[np.ix_(relevant, relevant)]
+    far[:-1, -1] = far[-1, :-1] = moves[relevant]
+    tallest = linkage(squareform(far, checks=False), method="single")[:, 2].max() if len(far) > 1 else 0.0
+    height = (CUT if cut is None else float(cut)) * float(tallest)
+    # 0 holds the irrelevant features, negative numbers the strong ones
+    raw = np.where(classes == "strong", -1 - np.arange(len(names)), 0)
+    if len(weak) > 1:
+        inner = linkage(squareform(distances.to_numpy()[np.ix_(weak, weak)], checks=False), method="single")
+        raw[weak] = fcluster(inner, height, criterion="distance")
+    else:
+        raw[weak] = 1
+    return pd.Series(_renumber(raw), index=names, name="group"), height
+
+
+def _renumber(raw: Iterable[int]) -> list[int]:
+    """Number groups from 1 in the order in which they appear."""
+    found = list(raw)
+    order = {one: i for i, one in enumerate(dict.fromkeys(found), start=1)}
+    return [order[one] for one in found]
 
 
 def check_cut(cut: float | None, k: int | None) -> None:
@@ -214,7 +263,7 @@ def make_contexts(fitted: Fitted, part: str) -> FloatArray:
     """Return (d, d, 2, 2) moves: feature held, feature observed, held at min or max, lower or upper bound."""
     targets = [target for target in fitted.spec.targets if target.part == part]
     variables = [j for target in targets for j in target.variables]
-    solver = quick(fitted.options).solver
+    solver = fitted.options.solver
     ends = [extremes(piece, variables, solver) for piece in pieces_of(fitted)]
     before = _sizes([(one.lower, one.upper) for one in ends], targets, fitted.norm)
     tasks = list(range(len(targets)))
@@ -328,8 +377,7 @@ def cut_tree(tree: FloatArray, names: pd.Index, cut: float | None, k: int | None
         raw = _last_links(tree, k)
         steps = np.concatenate([[0.0], np.sort(heights), [heights.max()]])
         height = float(steps[len(names) - k : len(names) - k + 2].mean())
-    order = {label: i for i, label in enumerate(dict.fromkeys(raw), start=1)}
-    return pd.Series([order[label] for label in raw], index=names, name="group"), height
+    return pd.Series(_renumber(raw), index=names, name="group"), height
 
 
 def _last_links(tree: FloatArray, k: int) -> list[int]:

@@ -53,7 +53,7 @@ class Options:
     residual: float | str = math.inf
     correcting: str = "sides"
     screen: bool | None = None
-    solver: str = "cvxopt"
+    solver: str = "auto"
     n_jobs: int = 1
     client: Any = None
     seed: int = 0

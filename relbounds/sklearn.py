@@ -134,7 +134,7 @@ class RelboundsClassifier(ClassifierMixin, _Relbounds):  # type: ignore[misc]
         residual: float | str = math.inf,
         correcting: str = "sides",
         select: str = "relevant",
-        solver: str = "cvxopt",
+        solver: str = "auto",
         n_jobs: int = 1,
         random_state: Any = 0,
     ) -> None:
@@ -283,7 +283,7 @@ class RelboundsRegressor(RegressorMixin, _Relbounds):  # type: ignore[misc]
         privileged: str = "slack",
         residual: float | str = math.inf,
         select: str = "relevant",
-        solver: str = "cvxopt",
+        solver: str = "auto",
         n_jobs: int = 1,
         random_state: Any = 0,
     ) -> None:

@@ -10,7 +10,8 @@
 #' privileged features: known for the training rows only, never needed by [predict()][predict.relbounds].
 #'
 #' The response decides the family: an ordered factor is *ordinal*, a factor with two levels or a logical is *binary*,
-#' few integers are *ordinal*, other numbers are *regression*. An unordered factor with three or more levels, or text,
+#' few integers (of type `integer`) are *ordinal*, other numbers are *regression*; `family` overrules
+#' this. An unordered factor with three or more levels, or text,
 #' is an error that says what to do.
 #'
 #' Two arguments are R's own: `subset` and `na.action`. `missing` has Python's meaning (`"drop"` or `"raise"`) and
@@ -43,7 +44,7 @@
 #' @param correcting `"sides"` or `"shared"`: one function of the privileged features for each side of a threshold, or
 #'   one for both.
 #' @param screen Set aside features that cannot matter before the linear programs are solved? `NULL` decides by size.
-#' @param solver `"cvxopt"`, `"batch"`, `"highs"` or `"auto"`. The numbers are the same.
+#' @param solver `"auto"`, `"cvxopt"`, `"batch"` or `"highs"`. The numbers are the same.
 #' @param n_jobs Number of processes; -1 uses all cores. The table does not depend on it.
 #' @param seed Seed of folds and probes. The random numbers are Python's: `set.seed()` has no effect.
 #' @param progress Show a progress bar? `NULL` shows one on a terminal when the work is long.
@@ -64,7 +65,7 @@
 relbounds <- function(formula, data = NULL, family = "auto", order = "explicit", C = NULL, gamma = NULL, epsilon = NULL,
                       delta = "1se", tolerance = "split", probes = 50, level = 0.999, interval = "t",
                       standardize = TRUE, weights = NULL, cv = 5, rule = "best", privileged = "slack",
-                      residual = Inf, correcting = "sides", missing = "drop", screen = NULL, solver = "cvxopt",
+                      residual = Inf, correcting = "sides", missing = "drop", screen = NULL, solver = "auto",
                       n_jobs = 1, seed = 0, progress = NULL, subset = NULL, na.action = NULL, ...) {
   call <- match.call()
   refuse_unknown(list(...), setdiff(names(formals()), "..."))

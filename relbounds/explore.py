@@ -78,7 +78,14 @@ class Explore:
 
         return substitutes(self._whole, feature)
 
-    def groups(self, cut: float | None = None, k: int | None = None, *, part: str = "regular") -> Groups:
+    def groups(
+        self,
+        cut: float | None = None,
+        k: int | None = None,
+        *,
+        part: str = "regular",
+        by_class: bool = True,
+    ) -> Groups:
         """Group features that play the same role; see :func:`relbounds.groups.groups`.
 
         Examples
@@ -91,7 +98,7 @@ class Explore:
         """
         from relbounds.groups import groups
 
-        return groups(self._whole, cut, k, part=part)
+        return groups(self._whole, cut, k, part=part, by_class=by_class)
 
     def sweep(self, delta: Sequence[float | str] | None = None, *, probes: int | None = None) -> Sweep:
         """Recompute bounds and classes along the tolerance; see :func:`relbounds.sweep.sweep`.

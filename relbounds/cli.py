@@ -160,9 +160,9 @@ def run_demo(given: argparse.Namespace) -> int:
     data = datasets.load_severity()
     formula = "severity ~ . | priv(biopsy, followup)"
     print(
-        f'import relbounds as rb\ndata = rb.datasets.load_severity()\nfit = rb.relbounds("{formula}", data, residual="auto")\n'
+        f'import relbounds as rb\ndata = rb.datasets.load_severity()\nfit = rb.relbounds("{formula}", data, privileged="teacher")\n'
     )
-    fit = relbounds(formula, data, residual="auto")
+    fit = relbounds(formula, data, privileged="teacher")
     print(fit.summary())
     folder = Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)

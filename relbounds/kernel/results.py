@@ -34,6 +34,15 @@ METHODS = {
 }
 
 
+class TallSummary(Summary):
+    """A summary whose tables differ in width: LaTeX gets one tabular each instead of one for all."""
+
+    def as_latex(self) -> str:
+        """Return the tables one below the other, then the notes."""
+        parts = [table.as_latex_tabular() for table in self.tables]
+        return "\n\n".join([*parts, self.extra_txt.replace("\n", " \\newline\n ")])
+
+
 class SvorResults:
     """A kernel ordinal regression; made by :func:`relbounds.svor`, nothing here changes after the fit.
 
@@ -234,7 +243,7 @@ class SvorResults:
         """
         left, right = self._header()
         pairs = [[*one, *two] for one, two in zip(left, right, strict=True)]
-        out = Summary()
+        out = TallSummary()
         head = SimpleTable(
             [row[1:] for row in pairs],
             stubs=[row[0] for row in pairs],

@@ -61,8 +61,8 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
     bench = _Bench(problem, learner, settings, tested).choose_learner()
     without = bench.losses([((), -1), *(((k,), -1) for k in tested)], "removal")
     # taking away what no forest uses repeats the full model; the median steadies where differences start
-    idle = tail_probability(importance[list(tested)], importance_noise) > SCREEN
-    full = float(np.median(without[np.append(True, idle)]))
+    idle = tail_probability(importance, importance_noise) > SCREEN
+    full = float(np.median(without[np.append(True, idle[list(tested)])]))
     constant = constant_loss(problem, learner)
     removal = np.full(d, np.nan)
     removal[list(tested)] = without[1:] - full
@@ -71,7 +71,9 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
     # a model that predicts no better than a constant shows no feature to be of use
     useful = full < constant
     used = useful & (importance > importance_noise.upper)
-    needed = useful & (np.nan_to_num(removal, nan=-np.inf) > enough)
+    # a loss that the importance does not speak for must be beyond doubt
+    strict = prediction_interval(removal_noise.values, 1 - (1 - settings.level) ** 2).upper
+    needed = useful & (np.nan_to_num(removal, nan=-np.inf) > np.where(idle, max(enough, strict), enough))
     replaceable = np.full(d, np.nan)
     relevant = [k for k in tested if used[k] or needed[k]]
     replaceable[relevant] = np.fmax(bench.replaceable(relevant), _closest(alike, tested)[relevant])

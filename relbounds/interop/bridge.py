@@ -17,6 +17,7 @@ from relbounds.errors import MissingExtraError, OptionError, RelboundsError, Rel
 from relbounds.interop import explore
 from relbounds.interop.forest import forest
 from relbounds.interop.plain import as_plain, columns, make_design, restore, scalar
+from relbounds.interop.svor import svor
 
 NEEDED = (
     "numpy",
@@ -59,6 +60,7 @@ def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
     functions: dict[str, Callable[..., Any]] = {
         "fit": fit,
         "forest": forest,
+        "svor": svor,
         "versions": versions,
         "signature": signature,
         "export": export,
@@ -73,7 +75,8 @@ def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
     }
     if name not in functions:
         raise RelboundsError(
-            f"The Python package (version {rb.__version__}) has no '{name}'. Run install_relbounds() for a newer one."
+            f"The Python package (version {rb.__version__}) has no '{name}'. "
+            "Run install_relbounds() for a newer one."
         )
     if isinstance(arguments, Mapping):
         return functions[name](**arguments)
@@ -98,7 +101,7 @@ def fit(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]
 
 
 def farewell() -> None:
-    """Do what Python does at its end; R ends without telling Python, and worker processes would be left behind.
+    """Do what Python does at its end; R ends without telling it, and would leave worker processes behind.
 
     Examples
     --------
@@ -161,16 +164,16 @@ def simulate(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     for name in arguments:
         if name not in known:
             raise OptionError(
-                f"simulate '{kind}' has no argument '{name}'.{nearest(name, known)} It has: {', '.join(known)}."
+                f"simulate '{kind}' has no argument '{name}'.{nearest(name, known)} "
+                f"It has: {', '.join(known)}."
             )
     # R's numbers are doubles; the simulators count rows and features with whole numbers
     made = function(**{name: explore.whole(value) for name, value in arguments.items()})
-    response = made.data["y"].dtype
+    dtype = made.data["y"].dtype
+    levels = list(dtype.categories) if isinstance(dtype, pd.CategoricalDtype) else []
     return {
         "data": columns(made.data),
-        "levels": [scalar(v) for v in response.categories]
-        if isinstance(response, pd.CategoricalDtype)
-        else None,
+        "levels": [scalar(v) for v in levels],
         "formula": made.formula,
         "truth": explore.series(made.truth),
         "truth_privileged": explore.series(made.truth_privileged),

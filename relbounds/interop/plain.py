@@ -1,7 +1,7 @@
 """Designs and fits in plain types: what the R package sends and receives.
 
-Only bytes, strings, numbers, lists and dictionaries cross the border, so that the two sides need not agree on a
-version of NumPy or pandas. Matrices travel as the bytes of their doubles, column by column.
+Only bytes, strings, numbers, lists and dictionaries cross the border, so that the two sides need not agree on
+a version of NumPy or pandas. Matrices travel as the bytes of their doubles, column by column.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
     >>> columns(pd.DataFrame({"a": [1.0, None], "b": ["x", None]}))
     {'a': [1.0, nan], 'b': ['x', '']}
     """
-    out = {}
+    out: dict[str, list[Any]] = {}
     for name in frame.columns:
         column = frame[name]
         if pd.api.types.is_bool_dtype(column):
@@ -94,11 +94,8 @@ def make_design(sent: Mapping[str, Any]) -> Design:
     y = unpack(sent["y"])
     levels = listed(sent.get("levels")) or None
     family = str(sent["family"])
-    if levels is not None:
+    if levels is not None or sent.get("type") == "integer":
         y = y.astype(np.int64)
-        if family == "auto":
-            family = "ordinal" if len(levels) > 2 or sent.get("ordered") else "binary"
-            family = "binary" if len(levels) == 2 else family
     return design_from_arrays(
         unpack(X["values"], n),
         y,
@@ -133,7 +130,10 @@ def as_plain(fit: RelboundsResults) -> dict[str, Any]:
         "family": design.family,
         "levels": None if design.levels is None else [scalar(level) for level in design.levels],
         "baseline": {
-            "weights": {"names": list(map(str, base.weights.index)), "values": list(map(float, base.weights))},
+            "weights": {
+                "names": list(map(str, base.weights.index)),
+                "values": list(map(float, base.weights)),
+            },
             "center": {"names": list(design.names), "values": [float(v) for v in design.center]},
             "scale": {"names": list(design.names), "values": [float(v) for v in design.scale]},
             "thresholds": [float(v) for v in base.thresholds],

@@ -47,16 +47,21 @@ class RFit(RelboundsResults):
     True
     """
 
-    def __init__(self, fitted: Any, memory: Any) -> None:
+    def __init__(self, fitted: Any, memory: Any = None) -> None:
         super().__init__(fitted)
         self.memory = memory
 
+    def constrain(self, wishes: Mapping[str, Any]) -> RFit:
+        """Ask what if, as :meth:`relbounds.RelboundsResults.constrain`; the R formula is remembered."""
+        return RFit(super().constrain(wishes)._fitted, self.memory)
+
     def _features(self, newdata: Any) -> tuple[np.ndarray, pd.Index]:
-        if newdata is None or not _is_r(newdata):
+        if self.memory is None or not _is_r(newdata):
             return super()._features(newdata)
         matrix = _call("relbounds:::new_matrix", self.memory, newdata)
         names = [str(name) for name in matrix.colnames]
         values = np.array(matrix, dtype=float).reshape((matrix.nrow, matrix.ncol), order="F")
+        values[np.isnan(values)] = np.nan  # R's NA is a NaN that arithmetic complains about
         index = pd.Index([str(name) for name in matrix.rownames])
         keep = [names.index(name) for name in self.design.names]
         return self.design.transform(values[:, keep]), index
@@ -132,7 +137,7 @@ def to_r(fit: RelboundsResults) -> Any:
     ro = _robjects()
     sent = as_plain(fit)
     answer = _to_r_value({**sent, "response": fit.design.response})
-    memory = fit.memory if isinstance(fit, RFit) else _columns_memory(fit.design, answer)
+    memory = getattr(fit, "memory", None) or _columns_memory(fit.design, answer)
     return _call("relbounds:::new_relbounds", answer, memory, ro.NULL)
 
 
@@ -142,17 +147,21 @@ def _robjects() -> Any:
         import rpy2.robjects as ro
     except ImportError as error:
         raise MissingExtraError(
-            "R objects need rpy2, which is not installed: pip install 'relbounds[r]' (rpy2 3.5.17 fits R 4.2)."
+            "R objects need rpy2, which is not installed: pip install 'relbounds[r]' "
+            "(rpy2 3.5.17 fits R 4.2)."
         ) from error
     except Exception as error:  # rpy2 raises what it likes when there is no R
         raise MissingExtraError(
-            f"rpy2 found no R that it can start ({error}). Install R, or set R_HOME to the output of 'R RHOME'."
+            f"rpy2 found no R that it can start ({error}). "
+            "Install R, or set R_HOME to the output of 'R RHOME'."
         ) from error
     # The option keeps the R package from looking for a Python of its own: this one serves it.
-    if not ro.r("{options(relbounds.host = 'rpy2'); isTRUE(requireNamespace('relbounds', quietly = TRUE))}")[0]:
+    if not ro.r("{options(relbounds.host = 'rpy2'); isTRUE(requireNamespace('relbounds', quietly = TRUE))}")[
+        0
+    ]:
         raise MissingExtraError(
-            "The R package 'relbounds' is not installed in this R: run 'R CMD INSTALL r-package' in the sources "
-            f"(R looks in {', '.join(ro.r('.libPaths()'))})."
+            "The R package 'relbounds' is not installed in this R: run 'R CMD INSTALL r-package' "
+            f"in the sources (R looks in {', '.join(ro.r('.libPaths()'))})."
         )
     _lend_bridge(ro)
     return ro
@@ -174,7 +183,9 @@ def _bridge_for_r() -> Any:
 
     def answer(name: Any, arguments: Any) -> Any:
         plain = _plain(ro.conversion.get_conversion().rpy2py(arguments))
-        return _to_r_value(bridge.call(str(name[0]), list(plain.values()) if isinstance(plain, dict) else plain))
+        return _to_r_value(
+            bridge.call(str(name[0]), list(plain.values()) if isinstance(plain, dict) else plain)
+        )
 
     lent = rternalize(answer, signature=False)
     atexit.register(_bridge_for_r.cache_clear)  # while rpy2 can still clean up after it
@@ -186,9 +197,11 @@ def _call(name: str, *arguments: Any) -> Any:
     from rpy2.rinterface_lib.embedded import RRuntimeError
 
     ro = _robjects()
-    # R's condition message arrives whole this way, while the text of rpy2's own exception is cut and decorated
-    guarded = ro.r("function(f, args) tryCatch(do.call(f, args), error = function(e) structure(list("
-                   "message = conditionMessage(e)), class = 'relbounds_caught'))")
+    # R's condition message arrives whole this way; the text of rpy2's own exception is cut and decorated
+    guarded = ro.r(
+        "function(f, args) tryCatch(do.call(f, args), error = function(e) structure(list("
+        "message = conditionMessage(e)), class = 'relbounds_caught'))"
+    )
     try:
         value = guarded(ro.r(name), ro.r["list"](*arguments))
     except RRuntimeError as error:
@@ -221,9 +234,9 @@ def _r_column(column: pd.Series) -> Any:
     if isinstance(column.dtype, pd.CategoricalDtype):
         levels = ro.StrVector([str(level) for level in column.cat.categories])
         codes = ro.IntVector([int(code) + 1 if code >= 0 else ro.NA_Integer for code in column.cat.codes])
-        return ro.r("function(codes, levels, ordered) factor(levels[codes], levels = levels, ordered = ordered)")(
-            codes, levels, bool(column.cat.ordered)
-        )
+        return ro.r(
+            "function(codes, levels, ordered) factor(levels[codes], levels = levels, ordered = ordered)"
+        )(codes, levels, bool(column.cat.ordered))
     if pd.api.types.is_bool_dtype(column):
         return ro.BoolVector([ro.NA_Logical if pd.isna(v) else bool(v) for v in column])
     if pd.api.types.is_numeric_dtype(column):
@@ -290,5 +303,9 @@ def _columns_memory(design: Design, answer: Any) -> Any:
     values = design.X * design.scale + design.center
     X = ro.r["matrix"](ro.FloatVector(values.ravel(order="F")), nrow=values.shape[0], ncol=values.shape[1])
     codes = design.y
-    y = ro.FloatVector(codes) if design.family == "regression" else ro.IntVector([int(code) for code in codes])
+    y = (
+        ro.FloatVector(codes)
+        if design.family == "regression"
+        else ro.IntVector([int(code) for code in codes])
+    )
     return _call("relbounds:::describe_columns", answer, X, y)

@@ -50,9 +50,9 @@ test_that("the response decides the family", {
 test_that("subset and weights are looked up in the data", {
   need_python()
   f <- severity ~ age + stiffness
-  fit <- quick(f, subset = age > 50)
+  fit <- relbounds(f, few, subset = age > 50, C = 1, probes = 10)
   expect_equal(nobs(fit), sum(few$age > 50))
-  expect_equal(fit$table, quick(f, subset(few, age > 50))$table)
+  expect_equal(fit$table, relbounds(f, subset(few, age > 50), C = 1, probes = 10)$table)
 
   twice <- relbounds(f, few, weights = ifelse(age > 50, 2, 1), C = 1, probes = 10)
   s <- transform(few, w = ifelse(age > 50, 2, 1))

@@ -1,0 +1,56 @@
+"""Kernel ordinal regression for R: a described design in, plain things out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import relbounds as rb
+from relbounds.interop.plain import columns, make_design, scalar
+from relbounds.kernel.api import fit_svor
+from relbounds.kernel.tune import SCORES
+
+
+def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Fit the design that R described; what R needs to predict by itself comes back with it."""
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if "cost" in chosen:
+        side = int(round(len(chosen["cost"]) ** 0.5))
+        chosen["cost"] = np.array(chosen["cost"], dtype=float).reshape((side, -1), order="F")
+    for name in ("cv", "seed", "n_jobs"):  # R's numbers are doubles
+        if float(chosen.get(name, 0)).is_integer():
+            chosen[name] = int(chosen.get(name, {"cv": 5, "seed": 0, "n_jobs": 1}[name]))
+    fit = fit_svor(make_design({**design, "family": "ordinal"}), **chosen)
+    machine, setting, known = fit.machine, fit.machine.setting, fit.design
+    return {
+        "levels": [scalar(level) for level in fit.levels],
+        "thresholds": [float(v) for v in fit.thresholds],
+        "kernel": machine.kernel.name,
+        "width": machine.kernel.width,
+        "vectors": bytearray(np.asfortranarray(machine.X).tobytes(order="F")),
+        "coefficients": [float(v) for v in machine.coefficients],
+        "names": list(known.names),
+        "center": [float(v) for v in known.center],
+        "scale": [float(v) for v in known.scale],
+        "support": columns(fit.support.reset_index()),
+        "supporting": [int(v) + 1 for v in np.flatnonzero(np.isin(known.index, fit.support_vectors.index))],
+        "C": float(setting.C),
+        "gamma": float(setting.gamma),
+        "mix": float(setting.mix),
+        "slack": setting.slack,
+        "order": setting.order,
+        "solver": machine.solver,
+        "dual_objective": fit.dual_objective,
+        "violation": fit.kkt.violation,
+        "scores": columns(fit.scores),
+        "training": {name: fit.score(metric=name) for name in SCORES},
+        "cv_score": scalar(fit.tuned.score),
+        "metric": fit.tuned.metric,
+        "nobs": len(known.y),
+        "notes": [*fit.tuned.notes, *known.notes],
+        "text": str(fit.summary()),
+        "version": rb.__version__,
+        "serialized": bytearray(fit.to_bytes()),
+    }

@@ -96,10 +96,10 @@ class Lessons:
         Returns
         -------
         DataFrame
-            One row per training row. ``slack``: how far the privileged features excuse the row from its
-            margin (teacher: how far the teacher misses it). ``unexplained``: slack beyond that; with a
-            teacher, ``weight``: what the row counts for the student. ``reason``: the privileged feature that
-            adds most.
+            One row per training row. ``slack``: how far its correcting function excuses the row from the
+            margin (teacher: how far the teacher misses it), at the threshold where that is most.
+            ``unexplained``: slack beyond that. ``function``: which way the row goes wrong. With a teacher,
+            ``weight``: what the row counts for the student. ``reason``: the privileged feature adding most.
             ``from NAME``: what each privileged feature adds; the offset of the function makes up the rest.
 
         Examples
@@ -108,7 +108,7 @@ class Lessons:
         >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
         >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
         >>> fit.difficulty().columns.tolist()
-        ['y', 'predicted', 'slack', 'unexplained', 'reason', 'from z1', 'from z2']
+        ['y', 'predicted', 'slack', 'unexplained', 'function', 'reason', 'from z1', 'from z2']
         """
         results, fitted = self._taught, self._taught._fitted
         if fitted.help is None:
@@ -149,16 +149,36 @@ class Lessons:
 
 
 def _slack(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]:
-    """Return the slack the correcting functions explain, sample by sample, and its parts."""
+    """Return the largest slack that correcting functions give each sample, in which direction, and its parts.
+
+    A sample between two thresholds has a row on either side; the sum of the two would cancel what excuses one
+    of them.
+    """
     spec, v = fitted.spec, fitted.solution.v
-    sample, n = spec.rows.sample, spec.n_samples
-    explained = np.bincount(sample, weights=spec.corrections(v), minlength=n)
+    corrections = spec.corrections(v)
+    worst = _largest(spec.rows.sample, corrections, spec.n_samples)
+    owner = np.zeros(len(spec.rows), dtype=int)
+    for k, f in enumerate(spec.functions):
+        owner[f.rows] = k
+    weights = np.array([v[f.start : f.offset] for f in spec.functions])
     free = spec.model.hinge(v) if spec.model.h.size else np.zeros(len(spec.rows))
-    parts = np.zeros((n, spec.Z.shape[1]))
-    for f in spec.functions:
-        np.add.at(parts, sample[f.rows], spec.Z[sample[f.rows]] * v[f.start : f.offset])
-    unexplained = np.bincount(sample, weights=free, minlength=n)
-    return {"slack": explained, "unexplained": unexplained}, parts, fitted.design.priv_names
+    names = np.array([f.name for f in spec.functions])
+    known = worst >= 0
+    parts = np.where(known[:, None], spec.Z * weights[owner[worst]], 0.0)
+    facts = {
+        "slack": np.where(known, corrections[worst], 0.0),
+        "unexplained": np.where(known, free[worst], 0.0),
+        "function": np.where(known, names[owner[worst]], ""),
+    }
+    return facts, parts, fitted.design.priv_names
+
+
+def _largest(sample: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
+    """Return the row of each sample with the largest value, -1 for a sample without rows."""
+    out = np.full(n, -1)
+    order = np.argsort(values, kind="stable")
+    out[sample[order]] = order
+    return out
 
 
 def _teacher(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]:
@@ -167,10 +187,7 @@ def _teacher(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]
     teacher = fitted.help.teacher
     spec, v = teacher.spec, teacher.solution.v
     slacks = teacher_slacks(spec, v)
-    lacking = spec.model.h - spec.model.G @ v
-    worst = np.full(spec.n_samples, -1)
-    for r in np.argsort(lacking, kind="stable"):
-        worst[spec.rows.sample[r]] = r
+    worst = _largest(spec.rows.sample, spec.model.h - spec.model.G @ v, spec.n_samples)
     parts = -spec.model.G[worst, : spec.n_features] * spec.weights_of(v)
     parts[worst < 0] = 0.0
     weights = teacher_weights(slacks, fitted.design.family)

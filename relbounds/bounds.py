@@ -80,11 +80,11 @@ def _ranges(variables: Sequence[int], shared: tuple[Polytope, str]) -> Ranges:
 
 def join_ranges(pieces: Sequence[Ranges]) -> Ranges:
     """Put the ranges of several pieces of work behind one another."""
-    arrays = (
+    lower, upper, gap, feasible = (
         np.concatenate([getattr(piece, name) for piece in pieces])
         for name in ("lower", "upper", "gap", "feasible")
     )
-    return Ranges(*arrays, solver=tuple(name for piece in pieces for name in piece.solver))
+    return Ranges(lower, upper, gap, feasible, tuple(name for piece in pieces for name in piece.solver))
 
 
 def relevance(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:

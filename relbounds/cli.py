@@ -146,7 +146,8 @@ def write_outputs(fit: RelboundsResults, wanted: dict[str, str]) -> None:
         if name == "json":
             Path(target).write_text(json.dumps(as_json(fit), indent=1) + "\n", encoding="utf-8")
         elif name == "figure":
-            fit.plot().figure.savefig(target, bbox_inches="tight")
+            figure: Any = fit.plot().figure
+            figure.savefig(target, bbox_inches="tight")
         elif name == "save":
             fit.save(target)
         elif name == "report":
@@ -159,14 +160,13 @@ def run_demo(given: argparse.Namespace) -> int:
     """Fit the shipped data as a first user would, and show the table and the figure."""
     data = datasets.load_severity()
     formula = "severity ~ . | priv(biopsy, followup)"
-    print(
-        f'import relbounds as rb\ndata = rb.datasets.load_severity()\nfit = rb.relbounds("{formula}", data, privileged="teacher")\n'
-    )
+    print("import relbounds as rb", "data = rb.datasets.load_severity()", sep="\n")
+    print(f'fit = rb.relbounds("{formula}", data, privileged="teacher")\n')
     fit = relbounds(formula, data, privileged="teacher")
     print(fit.summary())
     folder = Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)
-    figure = fit.plot().figure
+    figure: Any = fit.plot().figure
     for ending in ("png", "pdf"):
         figure.savefig(folder / f"bounds.{ending}", dpi=200, bbox_inches="tight")
     print(f"\nThe figure is in {folder / 'bounds.png'} (and .pdf).")

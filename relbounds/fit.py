@@ -182,8 +182,7 @@ def judge(table: pd.DataFrame, intervals: Mapping[str, tuple[Interval, Interval]
     classes = np.full(len(table), "irrelevant", dtype=object)
     for name, (least, greatest) in intervals.items():
         # a term with several columns has noise of its own, which takes the place of its part's
-        here = (table["part"] == name) | (table["part"] + ": " + table["term"] == name)
-        here = here.to_numpy()
+        here = ((table["part"] == name) | (table["part"] + ": " + table["term"] == name)).to_numpy()
         p[here] = tail_probability(high[here], greatest)
         classes[here] = classify(low[here], high[here], least, greatest)
     table["p_noise"] = p

@@ -84,7 +84,7 @@ class Spec:
         losses = self.rows.weight * self.corrections(v)
         if self.model.h.size:
             losses = losses + self.model.c * self.model.hinge(v)
-        return np.bincount(self.rows.sample, weights=losses, minlength=self.n_samples)
+        return np.bincount(self.rows.sample, weights=losses, minlength=self.n_samples).astype(float)
 
     def corrections(self, v: FloatArray) -> FloatArray:
         """Return the slack that the correcting functions give each row, 0 without such functions."""

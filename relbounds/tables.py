@@ -11,7 +11,14 @@ from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
 
 HEAD = {**fmt_2cols, "data_fmts": ["%s"], "stub_fmt": "%s", "data_aligns": "rlr", "colwidths": None}
-BODY = {**fmt_params, "data_fmts": ["%s"], "colsep": "  ", "data_aligns": "rrrrrrrcc", "header_align": "r", "colwidths": 6}
+BODY = {
+    **fmt_params,
+    "data_fmts": ["%s"],
+    "colsep": "  ",
+    "colwidths": 6,
+    "data_aligns": "rrrrrrrcc",
+    "header_align": "r",
+}
 HEADERS = ("weight", "lower", "upper", "[signed", "range]", "P>noise", "P adj.", "relevance", "dir.")
 
 

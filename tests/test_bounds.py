@@ -111,7 +111,7 @@ def test_split_lies_inside_joint(seed, delta):
 @QUICK
 @given(seed=st.integers(0, 10**6), scale=st.floats(0.01, 100.0))
 def test_order_of_features_and_scale_with_standardising_change_nothing(seed, scale):
-    X, y, levels, _ = random_problem(seed, "ordinal", n=24, d=4)
+    X, y, _, _ = random_problem(seed, "ordinal", n=24, d=4)
     data = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
     moved = data[["d", "b", "y", "a", "c"]].assign(b=lambda f: scale * f["b"] + 3)
     options = {"C": 0.5, "delta": 0.05, "probes": 2, "family": "ordinal"}

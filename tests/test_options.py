@@ -33,7 +33,7 @@ from relbounds.options import Options, make_options
     ],
 )
 def test_senseless_options_are_named(given, words):
-    with pytest.raises(OptionError, match=".") as caught:
+    with pytest.raises(OptionError) as caught:
         make_options(**given)
     assert words in str(caught.value)
 

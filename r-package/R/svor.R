@@ -193,7 +193,7 @@ formula.svor <- function(x, ...) x$formula
 #' fit <- svor(severity ~ age + bmi, data = severity, C = 1, width = 1)
 #' plot(fit)
 #' @export
-plot.svor <- function(x, features = NULL, resolution = 80, xlab = NULL, ylab = NULL, main = NULL, legend = TRUE, ...) {
+plot.svor <- function(x, features = NULL, resolution = 150, xlab = NULL, ylab = NULL, main = NULL, legend = TRUE, ...) {
   columns <- names(x$center)
   if (is.null(features)) {
     if (length(columns) != 2) {

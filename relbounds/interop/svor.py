@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 import relbounds as rb
+from relbounds.interop.explore import whole
 from relbounds.interop.plain import columns, make_design, scalar
 from relbounds.kernel.api import fit_svor
+from relbounds.kernel.machine import supporting
 from relbounds.kernel.tune import SCORES
 
 
@@ -19,9 +21,8 @@ def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any
     if "cost" in chosen:
         side = int(round(len(chosen["cost"]) ** 0.5))
         chosen["cost"] = np.array(chosen["cost"], dtype=float).reshape((side, -1), order="F")
-    for name in ("cv", "seed", "n_jobs"):  # R's numbers are doubles
-        if float(chosen.get(name, 0)).is_integer():
-            chosen[name] = int(chosen.get(name, {"cv": 5, "seed": 0, "n_jobs": 1}[name]))
+    for name in ("cv", "seed", "n_jobs"):
+        chosen[name] = whole(chosen[name])
     fit = fit_svor(make_design({**design, "family": "ordinal"}), **chosen)
     machine, setting, known = fit.machine, fit.machine.setting, fit.design
     return {
@@ -35,7 +36,7 @@ def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any
         "center": [float(v) for v in known.center],
         "scale": [float(v) for v in known.scale],
         "support": columns(fit.support.reset_index()),
-        "supporting": [int(v) + 1 for v in np.flatnonzero(np.isin(known.index, fit.support_vectors.index))],
+        "supporting": [int(v) + 1 for v in np.flatnonzero(supporting(machine))],
         "C": float(setting.C),
         "gamma": float(setting.gamma),
         "mix": float(setting.mix),

@@ -79,7 +79,7 @@ def plot_contour(
     limits = np.unique(machine.b[np.isfinite(machine.b)])
     inside = limits[(limits > f.min()) & (limits < f.max())]
     if len(inside):
-        lines = ax.contour(raw_x, raw_y, f, levels=inside, colors="0.25", linewidths=0.9)
+        lines = ax.contour(raw_x, raw_y, f, levels=inside, colors="0.25", linewidths=0.9, linestyles="solid")
         ax.clabel(lines, fmt={b: f"{b:.2f}" for b in inside}, fontsize=FONT - 2)
     _draw_rows(fit, ax, first, second, support)
     ax.set_xlabel(names[0], fontsize=FONT)

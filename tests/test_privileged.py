@@ -225,7 +225,7 @@ def semantic():
 
 
 def test_semantic_example(semantic):
-    sim, fit = semantic
+    _, fit = semantic
     table = fit.table
     assert fit.selected("strong") == ["x1", "x2", "x3"]
     assert fit.selected("irrelevant") == ["x4", "x5", "x6"]
@@ -236,7 +236,7 @@ def test_semantic_example(semantic):
 
 
 def test_difficulty_names_the_noisy_rows(semantic):
-    sim, fit = semantic
+    _, fit = semantic
     hard = fit.difficulty()
     assert len(hard) == 400
     group = np.repeat([0, 1, 2, 3], 100)
@@ -399,9 +399,9 @@ def test_bad_input_is_answered_in_words():
     holes.loc[:4, "z1"] = np.nan
     design = make_design("y ~ x1 + x2 | priv(z1)", holes)
     assert design.n_dropped == 5
-    with pytest.raises(DataError, match="[Pp]rivileged feature is constant"):
+    with pytest.raises(DataError, match="rivileged feature is constant"):
         make_design("y ~ x1 | priv(z1)", data.assign(z1=1.0))
-    with pytest.warns(RelboundsWarning, match="[Cc]onstant privileged feature"):
+    with pytest.warns(RelboundsWarning, match="onstant privileged feature"):
         make_design("y ~ x1 | priv(z1, z2)", data.assign(z2=1.0))
     with pytest.raises(OptionError, match="at least 1"):
         rb.relbounds("y ~ x1 | priv(z1)", data, residual=0.5)

@@ -1,0 +1,193 @@
+"""Privileged features: selection on the published sets, three ways on three kinds of data, and the semantic example.
+
+    python benchmarks/privileged.py                 # all three parts
+    python benchmarks/privileged.py --part ways     # "sets", "ways", "semantic" or "time"
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from common import RESULTS, markdown, parser, provenance, run, selection_scores, write
+from threadpoolctl import threadpool_limits
+
+import relbounds as rb
+from relbounds.baseline import fit_baseline
+from relbounds.design import make_design
+from relbounds.metrics import mmae
+from relbounds.options import make_options
+from relbounds.privileged import build_any, teacher_design, teacher_slacks, teacher_weights
+from relbounds.spec import build, decide
+from relbounds.tune import tune
+from relbounds.tune_privileged import tune_slack, tune_teacher
+
+WAYS: dict[str, dict[str, Any]] = {
+    "slack, published": {"privileged": "slack", "residual": np.inf},
+    "slack, tuned residual": {"privileged": "slack", "residual": "auto"},
+    "teacher": {"privileged": "teacher"},
+}
+# F1 of the published study, sets 1-8: regular features all 1.0, privileged ones 0.99 on set 6 and 1.0 elsewhere.
+PUBLISHED = {number: 0.99 if number == 6 else 1.0 for number in range(1, 9)}
+KINDS: dict[str, dict[str, Any]] = {
+    "clean copies, feature noise 0.5": {"kind": "clean", "noise": 0.5},
+    "amount of noise per row": {"kind": "noise", "noise": 1.5},
+    "pure noise columns": {"kind": "irrelevant", "noise": 0.5},
+    "30 % wrong labels, second reading and doubt": {"kind": "rater", "noise": 0.2, "label_noise": 0.3},
+}
+
+
+def select(number: int, way: str, noise: float, seed: int) -> dict[str, Any]:
+    """One fit of a published set: F1 and class accuracy of either part."""
+    sim = rb.simulate.paper_privileged_set(number, noise=noise, seed=seed)
+    fit = rb.relbounds(sim.formula, sim.data, solver="batch", seed=seed, **WAYS[way])
+    found = fit.table["relevance"]
+    out: dict[str, Any] = {"collapsed": float(fit._fitted.help.collapsed), "with": fit.baseline.cv_score}
+    out["without"] = fit._fitted.help.without
+    for part, truth in (("regular", sim.truth), ("privileged", sim.truth_privileged)):
+        scores = selection_scores(truth, found[truth.index])
+        out |= {f"{part} F1": scores["F1"], f"{part} classes": scores["classes"]}
+    return out
+
+
+def compare(kind: str, n: int, seed: int) -> dict[str, Any]:
+    """Test MMAE of the plain fit and of every way, on 1000 rows with clean labels."""
+    drawn = {"n": n + 1000, "strong": 3, "weak": 2, "irrelevant": 3, "seed": seed}
+    options = dict(KINDS[kind])
+    sim = rb.simulate.privileged(**options, **drawn)
+    truth = rb.simulate.privileged(**{**options, "label_noise": 0.0}, **drawn)
+    train = make_design(sim.formula, sim.data.iloc[:n])
+    test = sim.data.iloc[n:]
+    X, y = train.transform(test), truth.data["y"].iloc[n:].astype(int).to_numpy()
+
+    def score(spec: Any, v: np.ndarray) -> float:
+        return mmae(y, decide(X @ spec.weights_of(v), spec.thresholds_of(v), "ordinal"))
+
+    base = make_options(seed=seed, progress=False)
+    with threadpool_limits(1):
+        plain = tune(train, base)
+        spec = build(train, plain.setting)
+        out = {"plain": score(spec, fit_baseline(spec.model, plain.C).v)}
+        for way, extra in WAYS.items():
+            chosen = base.replace(**extra)
+            if way == "teacher":
+                lessons = tune(teacher_design(train), base)
+                teacher = build(teacher_design(train), lessons.setting)
+                slacks = teacher_slacks(teacher, fit_baseline(teacher.model, lessons.C).v)
+                weights = teacher_weights(slacks, "ordinal")
+                tuning = tune_teacher(train, lessons, weights, chosen).tuning
+                spec = build(_weighed(train, weights), tuning.setting)
+            else:
+                tuning = tune_slack(train, chosen).tuning
+                spec = build_any(train, tuning.setting)
+            out[way] = score(spec, fit_baseline(spec.model, tuning.C).v)
+    return out
+
+
+def _weighed(design: Any, weights: np.ndarray) -> Any:
+    from dataclasses import replace
+
+    return replace(design, weights=design.weights * weights)
+
+
+def report_sets(rows: pd.DataFrame) -> str:
+    good = rows[rows["error"].isna()]
+    keys = ["noise", "way", "number"]
+    columns = ["regular F1", "privileged F1", "regular classes", "privileged classes", "collapsed", "seconds"]
+    mean = good.groupby(keys, sort=False)[columns].mean().reset_index()
+    mean.insert(3, "published F1 (regular/privileged)", [f"1.0/{PUBLISHED[int(k)]}" for k in mean["number"]])
+    mean = mean.rename(columns={"number": "set", "collapsed": "share collapsed"})
+    failed = f"\n\nFits that failed: {int(rows['error'].notna().sum())} of {len(rows)}."
+    return markdown(mean.sort_values(["noise", "way", "set"]).reset_index(drop=True)) + failed
+
+
+def report_ways(rows: pd.DataFrame) -> str:
+    good = rows[rows["error"].isna()]
+    names = ["plain", *WAYS]
+    mean = good.groupby(["kind", "n"], sort=False)[names].mean()
+    lines = mean.reset_index()
+    for way in WAYS:
+        wins = (good[way] < good["plain"] - 1e-9).groupby([good["kind"], good["n"]], sort=False).sum()
+        total = good.groupby(["kind", "n"], sort=False).size()
+        lines[f"{way}: better"] = [f"{int(a)} of {int(b)}" for a, b in zip(wins, total, strict=True)]
+    return markdown(lines, digits=3)
+
+
+def semantic() -> str:
+    """Fit the example in which four groups of rows differ in the noise of one feature, and draw it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    sim = rb.simulate.noise_per_group(seed=0)
+    fit = rb.relbounds(sim.formula, sim.data, residual=3.0, solver="batch")
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained")
+    fit.plot(ax=axes[0])
+    fit.plot_difficulty(ax=axes[1], most=12)
+    figure.savefig(RESULTS / "privileged_semantic.png", dpi=200)
+    shown = fit.table[["part", "weight", "lower", "upper", "relevance"]]
+    return markdown(shown.reset_index(), digits=3) + "\n\n![semantic example](privileged_semantic.png)"
+
+
+def timing(repeats: int = 5) -> str:
+    """CPU seconds of set 3 with and without its privileged features; medians."""
+    sim = rb.simulate.paper_privileged_set(3, seed=1)
+    plain = "y ~ " + " + ".join(sim.truth.index)
+    cases: dict[str, tuple[str, dict[str, Any]]] = {"without privileged features": (plain, {})}
+    cases |= {f"with, {way}": (sim.formula, extra) for way, extra in WAYS.items()}
+    spent: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(repeats):
+        for name, (formula, extra) in cases.items():
+            start = time.process_time()
+            rb.relbounds(formula, sim.data, solver="batch", **extra)
+            spent[name].append(time.process_time() - start)
+    table = pd.DataFrame({"fit": list(spent), "CPU seconds": [float(np.median(s)) for s in spent.values()]})
+    table["ratio"] = table["CPU seconds"] / table["CPU seconds"].iloc[0]
+    return markdown(table)
+
+
+def main() -> None:
+    given = parser(__doc__ or "", seeds=5)
+    given.add_argument("--part", choices=["sets", "ways", "semantic", "time"], action="append")
+    given.add_argument("--noise", type=float, nargs="+", default=[0.2, 1.0], help="noise of the published sets")
+    args = given.parse_args()
+    warnings.simplefilter("ignore")
+    parts = args.part or ["sets", "ways", "semantic", "time"]
+    how = provenance("python benchmarks/privileged.py", f"0..{args.seeds - 1} (ways: 0..19)")
+    if "sets" in parts:
+        tasks = [
+            {"number": number, "way": way, "noise": noise, "seed": seed}
+            for seed in range(args.seeds)
+            for noise in args.noise
+            for number in (1, 2, 3, 4, 5, 7, 8, 6)
+            for way in WAYS
+        ]
+        rows = run("privileged_sets", select, tasks, args)
+        text = (
+            "# Privileged features: selection on the published sets\n\n"
+            "F1 of relevant against irrelevant, class accuracy (strong, weak, irrelevant), share of fits whose w is 0,"
+            " mean over seeds. Sets drawn afresh by `relbounds.simulate.paper_privileged_set`; delta as by default"
+            " (one standard error).\n\n"
+        )
+        write("privileged_sets", text + report_sets(rows) + "\n\n" + how)
+    if "ways" in parts:
+        tasks = [{"kind": k, "n": n, "seed": seed} for seed in range(20) for k in KINDS for n in (60, 200)]
+        rows = run("privileged_ways", compare, tasks, args)
+        text = (
+            "# Three ways to use privileged features on four kinds of them\n\n"
+            "MMAE on 1000 new rows with clean labels, mean over 20 seeds; n training rows; all numbers tuned by"
+            " cross-validation.\n\n"
+        )
+        write("privileged_ways", text + report_ways(rows) + "\n\n" + how)
+    if "semantic" in parts:
+        write("privileged_semantic", "# The semantic example\n\n" + semantic() + "\n\n" + how)
+    if "time" in parts:
+        write("privileged_time", "# Time with and without privileged features, set 3\n\n" + timing() + "\n\n" + how)
+
+
+if __name__ == "__main__":
+    main()

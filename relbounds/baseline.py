@@ -144,15 +144,22 @@ def smallest_C(model: Model) -> float:
     """
     reduced = _reduced(model)
     core = reduced.core
-    # a norm so small that hardly a row changes sides on the way
-    little = 1e-4 * float(np.min(core.pen))
-    tight = replace(core, p=np.ones(1), l=np.zeros(1), Lin=np.zeros((1, core.q)), B=np.array([little]))
-    start = _priced_start(tight, reduced, np.ones(1), np.zeros(1), np.full(1, little))
     total = float(core.c.sum()) + float(np.abs(model.linear).sum())
     d = -(model.linear[reduced.free] * reduced.unit)[None, :]
-    found = interior.solve(tight, d, start, np.full(1, 1e-10 * total))
-    slope = float(found.lam[0, 0])
-    return 0.5 / slope if slope > 1e-12 * total else float("inf")
+    # a norm so small that hardly a row changes sides on the way; larger where columns are of very different size
+    # and those of largest size are of no use
+    little, largest = 1e-4 * float(np.min(core.pen)), 1e-3 * float(np.max(core.pen))
+    while True:
+        budget = {"p": np.ones(1), "l": np.zeros(1), "Lin": np.zeros((1, core.q)), "B": np.array([little])}
+        tight = replace(core, **budget)
+        start = _priced_start(tight, reduced, np.ones(1), np.zeros(1), np.full(1, little))
+        found = interior.solve(tight, d, start, np.full(1, 1e-10 * total))
+        # the gap leaves the slope uncertain by a millionth of its natural size: below that it is zero
+        if found.lam[0, 0] > 1e-9 * total / little:
+            return 0.5 / float(found.lam[0, 0])
+        if little >= largest:
+            return float("inf")
+        little = min(1e3 * little, largest)
 
 
 def _reduced(model: Model) -> Reduced:
@@ -281,10 +288,11 @@ def _sharpen(model: Model, reduced: Reduced, states: State, i: int, C: float, v:
     u1, u2, z1, z2 = (getattr(states, name)[i] for name in ("u1", "u2", "z1", "z2"))
     xi, f, z3, z4 = (getattr(states, name)[i] for name in ("xi", "f", "z3", "z4"))
     g, alpha = states.g[i], states.alpha[i]
-    scale_v = max(float(np.max(np.abs(states.v[i, :s]), initial=0.0)), 1e-12)
+    scale_v = max(float(np.max(np.abs(states.v[i, :s]), initial=0.0)), 1e-3)
     zero = (u1 / scale_v < z1 / (0.5 * core.pen)) & (u2 / scale_v < z2 / (0.5 * core.pen))
     kink = np.flatnonzero((xi < z3 / (C * core.c)) & (f < z4 / (C * core.c)))
-    tight = np.flatnonzero(g < alpha / max(float(alpha.max(initial=0.0)), 1e-300))
+    # a multiplier counts only against the size that multipliers have here
+    tight = np.flatnonzero(g < alpha / max(float(alpha.max(initial=0.0)), 0.5 * float(core.pen.min(initial=1.0))))
     support = np.concatenate([np.flatnonzero(~zero), np.arange(s, core.q)])
     trial = states.v[i].copy()
     trial[:s][zero] = 0.0

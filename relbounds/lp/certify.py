@@ -164,6 +164,8 @@ def dual_bound(
             need = np.max(np.where(model.c > 0, duals.beta / model.c, 0.0), axis=1, initial=0.0)
         price = np.maximum(price, need)
     reduced = directions - price[:, None] * model.linear + _back(polytope, duals, columns)
+    if not strict and columns is None:
+        reduced = _mend(polytope, directions, duals, loose, reduced)
     # the multiplier of the norm must dominate every variable that nothing else holds
     with np.errstate(all="ignore"):
         slope = np.where(model.penalty > 0, np.abs(reduced) / model.penalty, 0.0)
@@ -241,6 +243,48 @@ def _balance(
         beta = np.clip(beta + room * (x @ Gf.T), 0.0, ceiling)
         alpha = np.maximum(alpha + alpha * (x @ Af.T), 0.0)
     return Duals(duals.lam, beta, alpha)
+
+
+def _mend(
+    polytope: Polytope, directions: np.ndarray, duals: Duals, loose: np.ndarray, reduced: np.ndarray
+) -> np.ndarray:
+    """Move row multipliers in place where a penalised variable asks for more than the norm's multiplier offers.
+
+    Raising that multiplier is dear when budgets are large; moving rows that have room costs next to nothing.
+    Returns the new balance.
+    """
+    model = polytope.model
+    p, l, B = polytope.budgets
+    offered, price = duals.lam @ p, duals.lam @ l
+    limit = offered[:, None] * model.penalty
+    # variables with a bound of their own need no help from the norm
+    own = (model.penalty > 0) & (model.lower == -np.inf) & (model.upper == np.inf)
+    over = np.where(own, np.abs(reduced) - limit, 0.0)
+    with np.errstate(all="ignore"):
+        dear = np.max(np.where(own, over / model.penalty, 0.0), axis=1, initial=0.0) * B[0] / p[0]
+    for b in np.flatnonzero(dear > 0.01 * PROMISED * polytope.size):
+        tight = loose | (np.abs(reduced[b]) > limit[b] * (1 - 1e-9)) & own
+        if tight.sum() > 200:
+            continue
+        G, A = model.G[:, tight], model.A[:, tight]
+        goal = np.where(loose, 0.0, np.sign(reduced[b]) * limit[b] * (1 - 1e-12))[tight]
+        beta, alpha, ceiling = duals.beta[b].copy(), duals.alpha[b].copy(), price[b] * model.c
+        with np.errstate(all="ignore"):
+            room = np.where(ceiling > 0, beta * np.maximum(ceiling - beta, 0.0) / ceiling, 0.0)
+        M = (G.T * room) @ G + (A.T * alpha) @ A
+        unit = 1.0 / np.sqrt(np.maximum(M.diagonal(), 1e-300))
+        inverse = np.linalg.pinv(M * unit[:, None] * unit, rcond=1e-13, hermitian=True)
+        for _ in range(3):
+            lack = goal - (directions[b] - price[b] * model.linear + beta @ model.G + alpha @ model.A)[tight]
+            x = unit * (inverse @ (unit * lack))
+            beta = np.clip(beta + room * (G @ x), 0.0, ceiling)
+            alpha = np.maximum(alpha + alpha * (A @ x), 0.0)
+        new = directions[b] - price[b] * model.linear + beta @ model.G + alpha @ model.A
+        with np.errstate(all="ignore"):
+            left = np.max(np.where(own, (np.abs(new) - limit[b]) / model.penalty, 0.0), initial=0.0)
+        if left * B[0] / p[0] < dear[b]:
+            duals.beta[b], duals.alpha[b], reduced[b] = beta, alpha, new
+    return reduced
 
 
 def _largest(polytope: Polytope) -> np.ndarray:

@@ -234,3 +234,39 @@ def test_warnings_cross_the_bridge(data: pd.DataFrame) -> None:
     sent = sent_design(data, X={"values": X.tobytes(order="F"), "names": "stiffness", "terms": "stiffness"})
     answer = bridge.call("fit", [sent, {"C": 1.0, "probes": 4.0}])
     assert any("permuted" in text for text in answer["warnings"])
+
+
+def test_the_r_example_of_the_readme_is_run_word_for_word() -> None:
+    tested = (ROOT / "r-package/tests/testthat/test-readme.R").read_text()
+    for file in ("README.md", "r-package/README.md"):
+        blocks = (ROOT / file).read_text().split("```r\n")[1:]
+        example = blocks[0].split("```")[0]
+        assert example.startswith("library(relbounds)")
+        assert example in tested, f"The R example of {file} is not the one in test-readme.R."
+
+
+@pytest.mark.slow
+def test_a_new_user_installs_both_sides(tmp_path: Path) -> None:
+    """From an empty library and no virtual environment to a fit, as the README says."""
+    if shutil.which("R") is None:
+        pytest.skip("R is not installed.")
+    library = tmp_path / "library"
+    library.mkdir()
+    code = (
+        f"install.packages('{ROOT / 'r-package'}', repos = NULL, type = 'source', lib = '{library}');"
+        f"library(relbounds, lib.loc = '{library}');"
+        f"install_relbounds(envname = '{tmp_path / 'env'}', package = '{ROOT}', python = '{sys.executable}')"
+    )
+    environment = {k: v for k, v in os.environ.items() if k not in ("RETICULATE_PYTHON", "VIRTUAL_ENV")}
+    subprocess.run(["Rscript", "-e", code], check=True, env=environment, cwd=tmp_path)
+    code = (
+        f"library(relbounds, lib.loc = '{library}'); reticulate::use_virtualenv('{tmp_path / 'env'}');"
+        "fit <- relbounds(severity ~ age + bmi + crp, severity, C = 1, probes = 5); cat(class(fit));"
+        "print(relbounds_config())"
+    )
+    done = subprocess.run(
+        ["Rscript", "-e", code], capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Everything is there" in done.stdout
+    assert str(tmp_path / "env") in done.stdout

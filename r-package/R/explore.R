@@ -75,6 +75,8 @@ named_values <- function(x) stats::setNames(unlist(x$values), as.character(unlis
 #' @param cut Where to cut the tree, as a fraction of its tallest link.
 #' @param k Wanted number of groups, instead of `cut`.
 #' @param part `"regular"` or `"privileged"`.
+#' @param by_class Let the classes speak too? Then a strong feature, which has no stand-in, is a group of its own, and
+#'   irrelevant features are one group. `FALSE` asks the tree alone; so does `k`.
 #' @param x Groups, from `groups()`.
 #' @param ... Passed to [stats::plot.hclust()].
 #' @return A list of class `relbounds_groups`: `labels` (named group numbers), `tree` (an [hclust] object), `distance`
@@ -88,8 +90,8 @@ groups <- function(object, ...) UseMethod("groups")
 
 #' @rdname groups
 #' @export
-groups.relbounds <- function(object, cut = NULL, k = NULL, part = c("regular", "privileged"), ...) {
-  answer <- python_call("groups", serialized(object), cut, k, match.arg(part))
+groups.relbounds <- function(object, cut = NULL, k = NULL, part = c("regular", "privileged"), by_class = TRUE, ...) {
+  answer <- python_call("groups", serialized(object), cut, k, match.arg(part), by_class)
   labels <- named_values(answer$labels)
   distance <- as.matrix(as_frame(answer$distance))
   rownames(distance) <- colnames(distance)
@@ -124,7 +126,12 @@ print.relbounds_groups <- function(x, ...) {
 #' @rdname groups
 #' @export
 plot.relbounds_groups <- function(x, ...) {
-  args <- utils::modifyList(list(x$tree, main = "", sub = "", xlab = "", ylab = "Distance of contexts", hang = -1), list(...))
+  tree <- x$tree
+  # the number of the group after each name: classes count too, so a line across the tree does not tell them all
+  tree$labels <- paste0(tree$labels, " (", x$labels[tree$labels], ")")
+  old <- graphics::par(mar = c(1, 4.2, 0.6, 0.6))
+  on.exit(graphics::par(old))
+  args <- utils::modifyList(list(tree, main = "", sub = "", xlab = "", ylab = "Distance of contexts", hang = -1), list(...))
   do.call(graphics::plot, args)
   graphics::abline(h = x$height, lty = 2, col = "grey25")
   invisible(x)
@@ -303,4 +310,85 @@ risk_bound.relbounds <- function(object, tau = 0.05, ...) {
 print.relbounds_risk <- function(x, ...) {
   writeLines(strwrap(x$text, 80))
   invisible(x)
+}
+
+#' Who is hard to grade, and why?
+#'
+#' For each training row, how far its privileged features excuse it from the margin.
+#'
+#' @param object A fit of [relbounds()] with privileged features.
+#' @param ... Passed on to methods.
+#' @return A data frame, one row per training row: response, `predicted`, `slack` (explained by privileged features),
+#'   `unexplained`, `function` (which way the row goes wrong), `reason` (the privileged feature that adds most) and what each of them
+#'   adds; with a teacher, also the `weight` of the row.
+#' @examplesIf relbounds::relbounds_available()
+#' fit <- relbounds(severity ~ age + stiffness + crp | priv(biopsy), data = severity, C = 0.1, probes = 10,
+#'                  privileged = "teacher")
+#' hard <- difficulty(fit)
+#' head(hard[order(-hard$slack), ])
+#' @export
+difficulty <- function(object, ...) UseMethod("difficulty")
+
+#' @rdname difficulty
+#' @export
+difficulty.relbounds <- function(object, ...) {
+  out <- as_frame(python_call("difficulty", serialized(object)))
+  rownames(out) <- row.names(object$model)
+  out
+}
+
+#' Fits side by side
+#'
+#' @param ... Named fits or what-ifs, or one named list of them.
+#' @return A list of class `relbounds_comparison`: `table` (bounds and classes by feature), `facts` (one column per
+#'   fit), `markdown` and `latex` (the table as text).
+#' @examplesIf relbounds::relbounds_available()
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, probes = 10)
+#' compare_fits(all = fit, `no crp` = constrain(fit, crp = "off"))
+#' @export
+compare_fits <- function(...) {
+  fits <- list(...)
+  if (length(fits) == 1 && is.list(fits[[1]]) && !inherits(fits[[1]], "relbounds")) fits <- fits[[1]]
+  good <- vapply(fits, inherits, NA, what = "relbounds")
+  if (!length(fits) || !all(good) || is.null(names(fits)) || any(!nzchar(names(fits)))) {
+    relbounds_stop("Name the fits to compare, as in compare_fits(all = fit1, `no age` = fit2).",
+                   class = "relbounds_option_error")
+  }
+  answer <- python_call("compare", lapply(fits, serialized))
+  facts <- as_frame(answer$facts)
+  rownames(facts) <- unlist(answer$facts_names)
+  structure(list(table = as_frame(answer$table), facts = facts, markdown = answer$markdown, latex = answer$latex),
+            class = "relbounds_comparison")
+}
+
+#' @export
+print.relbounds_comparison <- function(x, ...) {
+  cat(x$markdown, "\n", sep = "")
+  invisible(x)
+}
+
+#' Report of a fit as one HTML file
+#'
+#' Summary, figures, groups, description of the data, settings and versions, in one file that opens without a network.
+#'
+#' @param object A fit of [relbounds()].
+#' @param file Where to write.
+#' @param title Title of the report.
+#' @param groups Group the features? `NULL` decides by their number.
+#' @param sweep Show bounds along the tolerance?
+#' @param stability Number of subsamples for class frequencies; 0 leaves them out.
+#' @param ... Passed on to methods.
+#' @return The path, invisibly.
+#' @examplesIf relbounds::relbounds_available()
+#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 0.1, probes = 10)
+#' write_report(fit, tempfile(fileext = ".html"), groups = FALSE)
+#' @export
+write_report <- function(object, ...) UseMethod("write_report")
+
+#' @rdname write_report
+#' @export
+write_report.relbounds <- function(object, file, title = NULL, groups = NULL, sweep = FALSE, stability = 0, ...) {
+  options <- list(title = title, groups = groups, sweep = sweep, stability = stability)
+  file <- path.expand(one_string(file, "file"))
+  invisible(python_call("report", serialized(object), file, plain_options(options)))
 }

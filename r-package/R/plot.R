@@ -72,7 +72,7 @@ plot.relbounds <- function(x, sort = TRUE, features = NULL, xlab = "Relevance", 
   half <- 0.3
   graphics::rect(table$lower, table$row - half, table$upper, table$row + half, col = colour, border = colour)
   graphics::segments(table$noise, table$row - 0.5, table$noise, table$row + 0.5, lty = 2, col = "grey25")
-  graphics::points(abs(table$weight), table$row, pch = 21, bg = "white", col = "black", cex = 0.9 * cex)
+  graphics::points(abs(table$weight), table$row, pch = 21, bg = "white", col = "black", cex = 0.9 * cex, xpd = TRUE)
   graphics::axis(1)
   graphics::axis(2, at = table$row, labels = labels, las = 1, tick = FALSE, cex.axis = cex, line = -0.7, gap.axis = -1)
   graphics::axis(4, at = table$row, labels = table$direction, las = 1, tick = FALSE, cex.axis = cex, line = -0.8,

@@ -72,6 +72,9 @@ def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
         "stability": explore.stability,
         "choose": explore.choose,
         "risk_bound": explore.risk_bound,
+        "difficulty": explore.difficulty,
+        "compare": explore.compare,
+        "report": explore.report,
     }
     if name not in functions:
         raise RelboundsError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+import relbounds as rb
 from relbounds.constraints import phrase
 from relbounds.interop.plain import as_plain, columns, listed, restore, scalar
 from relbounds.results import RelboundsResults
@@ -65,9 +66,9 @@ def substitutes(content: bytes, feature: str) -> dict[str, Any]:
     return columns(restore(content).substitutes(feature).reset_index(names="feature"))
 
 
-def groups(content: bytes, cut: float | None, k: float | None, part: str) -> dict[str, Any]:
+def groups(content: bytes, cut: float | None, k: float | None, part: str, by_class: bool) -> dict[str, Any]:
     """Return groups of features: labels, tree and distances."""
-    found = restore(content).groups(cut, whole(k), part=part)
+    found = restore(content).groups(cut, whole(k), part=part, by_class=by_class)
     return {
         "labels": series(found.labels),
         "linkage": [[float(v) for v in row] for row in found.linkage],
@@ -124,3 +125,28 @@ def risk_bound(content: bytes, tau: float) -> dict[str, Any]:
     found = restore(content).risk_bound(tau)
     parts = ("value", "loss", "complexity", "confidence", "tau", "limit", "n_needed", "vacuous")
     return {**{name: scalar(getattr(found, name)) for name in parts}, "text": repr(found)}
+
+
+def difficulty(content: bytes) -> dict[str, Any]:
+    """Return how hard each training row is to grade by its privileged features, and why."""
+    return columns(restore(content).difficulty())
+
+
+def compare(fits: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return fits side by side: bounds and classes by feature, facts by fit, and the table for a paper."""
+    found = rb.compare({name: restore(content) for name, content in fits.items()})
+    flat = found.table.copy()
+    flat.columns = pd.Index([f"{fit}.{column}" for fit, column in flat.columns])
+    return {
+        "table": columns(flat.reset_index(names="feature")),
+        "facts": {str(name): [str(v) for v in found.facts[name]] for name in found.facts.columns},
+        "facts_names": [str(name) for name in found.facts.index],
+        "markdown": found.to_markdown(),
+        "latex": found.to_latex(),
+    }
+
+
+def report(content: bytes, path: str, options: Mapping[str, Any]) -> str:
+    """Write the report of a fit and return where it is."""
+    given = {name: whole(value) for name, value in options.items()}
+    return str(restore(content).report(path, **given))

@@ -19,7 +19,7 @@ def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any
     """Fit the design that R described; what R needs to predict by itself comes back with it."""
     chosen = {name: value for name, value in options.items() if value is not None}
     if "cost" in chosen:
-        side = int(round(len(chosen["cost"]) ** 0.5))
+        side = round(len(chosen["cost"]) ** 0.5)
         chosen["cost"] = np.array(chosen["cost"], dtype=float).reshape((side, -1), order="F")
     for name in ("cv", "seed", "n_jobs"):
         chosen[name] = whole(chosen[name])

@@ -38,8 +38,8 @@ class Comparison:
     --------
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
-    >>> one = rb.relbounds("severity ~ age + stiffness", data, C=0.1, probes=10)
-    >>> two = rb.relbounds("severity ~ age + stiffness + crp", data, C=0.1, probes=10)
+    >>> one = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, probes=10)
+    >>> two = rb.relbounds("severity ~ age + stiffness + sodium + crp", data, C=0.1, probes=10)
     >>> compare({"two": one, "three": two}).table["two"].loc["crp"].isna().all()
     np.True_
     """

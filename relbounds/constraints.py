@@ -414,10 +414,8 @@ def substitutes(fit: RelboundsResults, feature: str) -> pd.DataFrame:
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
     >>> fit = rb.relbounds("severity ~ age + stiffness + platelets + crp + esr", data, C=0.1, probes=20)
-    >>> substitutes(fit, "crp")["role"].head(1)
-    feature
-    esr    replaces
-    Name: role, dtype: object
+    >>> substitutes(fit, "crp")["role"].head(1).to_dict()
+    {'esr': 'replaces'}
     """
     table = fit.table
     if feature not in table.index and feature not in set(table["term"]):

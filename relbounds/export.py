@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from relbounds.results import RelboundsResults
 
 # Columns of a fit's table that may be shown: name in the table, its head, and how a value is written.
-SHOWN = {
+SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "weight": ("weight", format_bound),
     "lower": ("lower", format_bound),
     "upper": ("upper", format_bound),
@@ -296,7 +296,7 @@ def fit_table(
     --------
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
-    >>> fit = rb.relbounds("severity ~ age + stiffness + sex", data, C=0.1, probes=10)
+    >>> fit = rb.relbounds("severity ~ age + stiffness + sodium + sex", data, C=0.1, probes=10)
     >>> print(fit_table(fit, columns=["upper", "relevance"], notes=False).to_markdown())
     | feature | upper | relevance |
     |:---|---:|:---|

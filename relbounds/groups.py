@@ -318,7 +318,7 @@ def hold(
     values = np.array([[one.lower[i], one.upper[i]] for one in ends])
     # on equal sides the sign of the best model decides
     tie = ZERO * fitted.norm * (np.sign(values) == np.sign(fitted.solution.v[j]))
-    piece, side = np.unravel_index(np.argmin(np.abs(np.abs(values) - size) - tie), values.shape)
+    piece, side = divmod(int(np.argmin(np.abs(np.abs(values) - size) - tie)), 2)
     rim = ZERO * (ends[piece].upper[i] - ends[piece].lower[i])
     held = ends[piece].hold(i, j, float(values[piece, side] + (rim if side == 0 else -rim)))
     return [] if held is None else [held]

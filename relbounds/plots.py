@@ -122,8 +122,8 @@ def finish(ax: Axes) -> None:
     ax.tick_params(labelsize=SMALL, width=0.6, length=2.5)
     for side in ("left", "bottom"):
         ax.spines[side].set_linewidth(0.6)
-    ax.xaxis.label.set_size(FONT)
-    ax.yaxis.label.set_size(FONT)
+    ax.xaxis.label.set_fontsize(FONT)
+    ax.yaxis.label.set_fontsize(FONT)
 
 
 def legend_above(ax: Axes, handles: Sequence[Any], columns: int = 3) -> None:

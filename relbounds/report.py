@@ -99,7 +99,7 @@ def write_report(
     --------
     >>> import tempfile, relbounds as rb
     >>> data = rb.datasets.load_severity()
-    >>> fit = rb.relbounds("severity ~ age + stiffness + sex", data, C=0.1, probes=10)
+    >>> fit = rb.relbounds("severity ~ age + stiffness + sodium + sex", data, C=0.1, probes=10)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     text = write_report(fit, folder + "/report.html").read_text(encoding="utf-8")
     >>> "<svg" in text and "http://" not in text.replace("http://www.w3.org", "")

@@ -93,9 +93,9 @@ def risk_bound(fit: RelboundsResults, tau: float = 0.05) -> RiskBound:
     --------
     >>> import relbounds as rb
     >>> data = rb.datasets.load_breast_cancer()
-    >>> fit = rb.relbounds("diagnosis ~ worst_radius + worst_concave_points", data, C=0.001, probes=10)
-    >>> risk_bound(fit).vacuous
-    False
+    >>> fit = rb.relbounds("diagnosis ~ worst_radius + worst_area + radius_se", data, C=0.01, probes=10)
+    >>> risk_bound(fit)
+    Risk bound ...It is vacuous...
     """
     if not isinstance(tau, numbers.Real) or not 0 < tau < 1:
         raise OptionError(f"tau={tau!r} must lie strictly between 0 and 1; 0.05 is the default.")

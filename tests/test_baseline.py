@@ -42,8 +42,8 @@ def test_below_the_smallest_C_nothing_is_used(family, order):
         model = random_model(seed, family, order, "noisy")
         C = smallest_C(model)
         below, above = fit_path(model, [0.98 * C, 1.02 * C])
-        assert below.penalty <= 1e-9
-        assert above.penalty > 1e-6
+        assert below.penalty <= 1e-6
+        assert above.penalty > 1e-3
 
 
 def test_no_C_is_useful_for_features_that_say_nothing():

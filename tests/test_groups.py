@@ -108,7 +108,7 @@ def test_bad_options(options, words):
 
 @pytest.mark.filterwarnings("ignore::relbounds.errors.RelboundsWarning")
 def test_two_features_are_too_few():
-    data = rb.datasets.load_severity().iloc[:60]
-    fit = rb.relbounds("severity ~ crp + esr", data, C=0.1, probes=5, solver="auto")
+    simulated = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+    fit = rb.relbounds("y ~ x2 + x3", simulated.data, C=1.0, probes=5, solver="auto")
     with pytest.raises(rb.OptionError, match="at least three"):
         fit.groups()

@@ -30,6 +30,8 @@ WORDS = ("off", "min", "max")
 BOUNDS = ("lower", "upper", "signed_lower", "signed_upper")
 # A bound read off a table with three decimals may lie this far outside the interval it was read from.
 ROUNDING = 6e-4
+# Two features overlap when half of one's use costs the other this share of what it costs a copy.
+OVERLAP = 0.5
 # Signs of features forced away from zero are tried one by one; beyond this many sets it is no what-if.
 MOST_PIECES = 64
 
@@ -392,7 +394,7 @@ def join_tables(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def substitutes(fit: RelboundsResults, feature: str) -> pd.DataFrame:
-    """Return what happens to the other features when one is switched off, and when it is used fully.
+    """Return what happens to the other features when one is switched off, and when it is half used.
 
     Parameters
     ----------
@@ -403,19 +405,32 @@ def substitutes(fit: RelboundsResults, feature: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row for each other feature that was relevant or becomes so, best substitute first. ``lower_off``
-        and ``upper_off`` bound its use without `feature`, ``lower_full`` and ``upper_full`` with `feature` at
-        its maximum (missing for a term with several columns). ``role``: "replaces" when it becomes strong
-        without `feature`; "shares" when it does not, but loses more than half of its upper bound once
-        `feature` is used fully, so that it carries the same information together with others; "" otherwise.
+        One row for each other feature that was relevant or becomes so, best substitute first.
+
+        - ``lower_off``, ``upper_off``: the bounds of its use without `feature`.
+        - ``upper_half``: the most it can be used when `feature` has half of its own upper bound, and
+          ``overlap``, the share of its upper bound that is lost then, doubled: 1 for a copy, 0 for a feature
+          that has nothing to do with `feature` (both missing for a term with several columns).
+        - ``role``: "replaces" when it becomes strong without `feature`; "shares" when it does not but overlaps
+          by half or more, so that it carries the same information together with others; "" otherwise.
 
     Examples
     --------
+    In the breast cancer data, radius, perimeter and area of the worst nuclei stand in for each other:
+
     >>> import relbounds as rb
-    >>> data = rb.datasets.load_severity()
-    >>> fit = rb.relbounds("severity ~ age + stiffness + platelets + crp + esr", data, C=0.1, probes=20)
-    >>> substitutes(fit, "crp")["role"].head(1).to_dict()
-    {'esr': 'replaces'}
+    >>> data = rb.datasets.load_breast_cancer()
+    >>> names = ["radius", "perimeter", "area", "texture", "concave_points", "smoothness"]
+    >>> formula = "diagnosis ~ texture_se + symmetry_se + " + " + ".join(f"worst_{name}" for name in names)
+    >>> fit = rb.relbounds(formula, data, C=0.1, probes=20)
+    >>> substitutes(fit, "worst_radius")["role"].head(3).to_dict()
+    {'worst_area': 'shares', 'worst_perimeter': 'shares', 'symmetry_se': ''}
+
+    Without two of them, the third is needed:
+
+    >>> both = fit.constrain({"worst_perimeter": "off"})
+    >>> substitutes(both, "worst_radius")["role"].head(1).to_dict()
+    {'worst_area': 'replaces'}
     """
     table = fit.table
     if feature not in table.index and feature not in set(table["term"]):
@@ -427,10 +442,8 @@ def substitutes(fit: RelboundsResults, feature: str) -> pd.DataFrame:
         raise InfeasibleError(
             f"'{feature}' has no substitute: every equivalent model uses it. {error}"
         ) from None
-    full = constrain(fit, {feature: "max"}).table if feature in table.index else None
     own = (table.index == feature) | (table["term"] == feature).to_numpy()
     relevant = (table["relevance"] != "irrelevant") | (off["relevance"] != "irrelevant")
-    rows = relevant.to_numpy() & ~own
     found = pd.DataFrame(
         {
             "relevance": table["relevance"],
@@ -439,17 +452,24 @@ def substitutes(fit: RelboundsResults, feature: str) -> pd.DataFrame:
             "relevance_off": off["relevance"],
             "lower_off": off["lower"],
             "upper_off": off["upper"],
-            "lower_full": full["lower"] if full is not None else np.nan,
-            "upper_full": full["upper"] if full is not None else np.nan,
+            "upper_half": half_used(fit, feature)["upper"] if feature in table.index else np.nan,
         }
-    )[rows]
+    )[relevant.to_numpy() & ~own]
+    found["overlap"] = (2 * (1 - found["upper_half"] / found["upper"].where(found["upper"] > 0))).clip(0, 1)
     replaces = (found["relevance_off"] == "strong") & (found["relevance"] != "strong")
-    shares = ~replaces & (found["upper_full"] < 0.5 * found["upper"])
+    shares = ~replaces & (found["overlap"] >= OVERLAP)
     found["role"] = np.where(replaces, "replaces", np.where(shares, "shares", ""))
-    gain = (found["lower_off"] - found["lower"]).round(9)
-    rank = found["role"].map({"replaces": 0, "shares": 1, "": 2})
-    fall = ((found["upper"] - found["upper_full"]) / found["upper"].where(found["upper"] > 0)).fillna(0.0)
-    order = pd.DataFrame({"rank": rank, "gain": -gain, "fall": -fall}).sort_values(
-        ["rank", "gain", "fall"], kind="stable"
-    )
+    order = pd.DataFrame(
+        {
+            "rank": found["role"].map({"replaces": 0, "shares": 1, "": 2}),
+            "gain": (found["lower"] - found["lower_off"]).round(6),
+            "overlap": -found["overlap"].fillna(0.0).round(6),
+        }
+    ).sort_values(["rank", "gain", "overlap"], kind="stable")
     return found.loc[order.index]
+
+
+def half_used(fit: RelboundsResults, feature: str) -> pd.DataFrame:
+    """Return the table with a feature held half way from its least to its greatest use."""
+    least, most = fit.table.loc[feature, ["lower", "upper"]]
+    return constrain(fit, {feature: 0.5 * float(least + most)}).table

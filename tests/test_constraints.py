@@ -245,8 +245,17 @@ def test_substitutes_of_one_of_two_copies():
 
 def test_substitutes_of_one_of_three_copies_share():
     found = eight().substitutes("x5")
-    assert found["role"].to_dict() | {"x6": "shares", "x7": "shares"} == found["role"].to_dict()
+    assert found.index[:2].tolist() == ["x6", "x7"]
+    assert (found.loc[["x6", "x7"], "role"] == "shares").all()
+    assert found.loc[["x6", "x7"], "overlap"].tolist() == pytest.approx([1.0, 1.0], abs=0.01)
     assert (found.loc[["x1", "x2", "x3", "x4"], "role"] == "").all()
+    assert (found.loc[["x1", "x2", "x3", "x4"], "overlap"] < 0.05).all()
+
+
+def test_readings_of_one_quantity_overlap_and_others_do_not():
+    overlap = severity().substitutes("crp")["overlap"]
+    assert (overlap[["esr", "il6"]] > 0.7).all()
+    assert (overlap.drop(["esr", "il6"]) < 0.3).all()
 
 
 def test_a_strong_feature_has_no_substitute():
@@ -259,4 +268,4 @@ def test_a_strong_feature_has_no_substitute():
 def test_substitutes_of_a_term():
     found = severity().substitutes("sex")
     assert not found.index.str.startswith("sex").any()
-    assert found["upper_full"].isna().all()
+    assert found["overlap"].isna().all()

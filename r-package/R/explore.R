@@ -41,7 +41,8 @@ what_if <- function(object, answer) {
 #' @param feature Name of a weakly relevant feature or term; a strong one has no substitute, which is an error.
 #' @param ... Passed on to methods.
 #' @return A data frame, best substitute first: bounds as they are (`lower`, `upper`), without `feature` (`lower_off`,
-#'   `upper_off`), and with `feature` used fully (`lower_full`, `upper_full`); `role` is `"replaces"` where a feature
+#'   `upper_off`), and with `feature` half used (`upper_half`; `overlap` is 1 for a copy of
+#'   `feature`, 0 for one that has nothing to do with it); `role` is `"replaces"` where a feature
 #'   becomes strong without `feature`, `"shares"` where it carries the same information together with others.
 #' @examplesIf relbounds::relbounds_available()
 #' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1, probes = 10)

@@ -20,7 +20,7 @@ from relbounds.progress import stage
 from relbounds.spec import FloatArray, Spec
 
 # Draws per task: a matter of the problem's size alone, so that the work never depends on the number of workers.
-CHUNK, LARGE_CHUNK, LARGE = 50, 10, 1_000_000
+CHUNK, LARGE_CHUNK, LARGE = 100, 10, 1_000_000
 # Draws at most, as a multiple of the wanted number of feasible probes.
 MOST_DRAWS = 10
 # The same for a term with several columns: if it is needed, every draw is infeasible.
@@ -99,7 +99,8 @@ def draw_population(
     draws = infeasible = 0
     size = LARGE_CHUNK if polytope.model.G.size + polytope.model.A.size > LARGE else CHUNK
     # what is left without a feature decides most of its probes, so it is worked out once
-    variables = [block[0] for block in blocks if len(block) == 1 and part == "regular" and options.probes]
+    wanted = part == "regular" and options.probes and polytope.model.inner is None
+    variables = [block[0] for block in blocks if len(block) == 1 and wanted]
     without = without_each(polytope, variables)
     with stage(f"probes, {term or part}", options.probes, options.progress) as done:
         while len(lower) < options.probes and draws < most:
@@ -122,8 +123,8 @@ def draw_population(
                 least, greatest = relevance(one.lower, one.upper)
                 lower.append(float(least.max()) / norm)
                 upper.append(float(greatest.max()) / norm)
-    wanted = options.probes
-    return Population(np.array(lower[:wanted]), np.array(upper[:wanted]), draws, infeasible)
+    most = options.probes
+    return Population(np.array(lower[:most]), np.array(upper[:most]), draws, infeasible)
 
 
 def _probe(task: range, shared: tuple) -> list[Ranges]:

@@ -17,7 +17,7 @@ from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, is_lossless
 
 # Below this many rows nothing is gained.
-FEW = 200
+FEW = 400
 # Share of the rows, the ones nearest their kink at the start, that have a slack from the beginning.
 SHARE = 0.25
 

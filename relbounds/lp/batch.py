@@ -16,7 +16,7 @@ from relbounds.lp.starts import Ready, balanced, prepare
 
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
-FEWEST, MOST = 8, 64
+FEWEST, MOST = 8, 128
 # Gap at which a direction is finished, relative to the norm of the baseline: well below what is promised.
 FINE = 1e-7
 # Rows count as active within this many standard widths of the set; beyond this share of rows, all do.
@@ -39,7 +39,7 @@ def chunk_size(rows: int) -> int:
     Examples
     --------
     >>> chunk_size(1000), chunk_size(100_000)
-    (64, 8)
+    (100, 8)
     """
     return int(np.clip(ENTRIES // max(rows, 1), FEWEST, MOST))
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relbounds.lp.engines import push_columns, ranges
+from relbounds.lp.certify import PROMISED
+from relbounds.lp.engines import ORDER, push_columns, ranges
+from relbounds.lp.probing import push_several
 from relbounds.lp.problem import Model, Polytope, Ranges
 from relbounds.lp.replaced import Without
 
@@ -103,7 +105,9 @@ def push_changes(
     >>> [part.feasible.tolist() for part in found]
     [[True], [False]]
     """
-    if all(len(change.variables) == 1 and change.linear is None for change in changes):
+    single = all(len(change.variables) == 1 and change.linear is None for change in changes)
+    # a model that knows a point with room in its hard rows is better served by the batch
+    if single and (polytope.model.inner is None or ORDER[solver][0] != "batch"):
         columns = [
             (change.variables[0], change.G[0])
             if change.A is None
@@ -112,12 +116,32 @@ def push_changes(
         ]
         found = push_columns(polytope, columns, solver, without)
         return [_entry(found, slice(i, i + 1)) for i in range(len(changes))]
-    return [
-        ranges(
-            replace(polytope, model=changed(polytope.model, change)), change.asked or change.variables, solver
-        )
-        for change in changes
-    ]
+    alone = list(range(len(changes)))
+    found: list[Ranges | None] = [None] * len(changes)
+    if ORDER[solver][0] == "batch" and len({len(change.variables) for change in changes}) == 1:
+        together = _together(polytope, changes)
+        size = PROMISED * polytope.size
+        found = [one if one is not None and np.all(one.gap <= size) else None for one in together]
+        alone = [i for i, one in enumerate(found) if one is None]
+    for i in alone:
+        own = replace(polytope, model=changed(polytope.model, changes[i]))
+        found[i] = ranges(own, changes[i].asked or changes[i].variables, solver)
+    return [one for one in found if one is not None]
+
+
+def _together(polytope: Polytope, changes: Sequence[Change]) -> list[Ranges | None]:
+    """Answer changes of equally many variables in one batch; None where that did not settle one."""
+    model = polytope.model
+    index = np.array([change.variables for change in changes])
+    asked = np.array([change.asked or change.variables for change in changes])
+    G = np.array([change.G for change in changes]).reshape(*index.shape, model.h.size)
+    A = np.array([model.A.T[list(c.variables)] if c.A is None else c.A for c in changes])
+    linear = np.array([model.linear[list(c.variables)] if c.linear is None else c.linear for c in changes])
+    found = push_several(polytope, index, G, A.reshape(*index.shape, model.a.size), linear, asked)
+    if found is None:
+        return [None] * len(changes)
+    width = asked.shape[1]
+    return [_entry(found, slice(i * width, (i + 1) * width)) for i in range(len(changes))]
 
 
 def _entry(found: Ranges, here: slice) -> Ranges:

@@ -120,12 +120,29 @@ class Core:
 
 @dataclass
 class Columns:
-    """One column of ``G``, ``A`` and ``Lin`` per direction that differs from the common one."""
+    """Columns of ``G``, ``A`` and ``Lin`` that differ from the common ones, the same number for every direction.
+
+    Parameters
+    ----------
+    index : ndarray of int, shape (B, k)
+        Whose columns they are.
+    G, A, Lin : ndarray, shapes (B, k, R), (B, k, m) and (B, k, K)
+        The columns.
+    """
 
     index: np.ndarray
     G: np.ndarray
     A: np.ndarray
     Lin: np.ndarray
+
+    @property
+    def each(self) -> np.ndarray:
+        """The number of every direction, shaped to go with `index`."""
+        return np.arange(len(self.index))[:, None]
+
+    def values(self, v: np.ndarray) -> np.ndarray:
+        """Return the values of the variables whose columns differ."""
+        return v[self.each, self.index]
 
     def take(self, keep: np.ndarray) -> Columns:
         """Return the columns of some directions."""
@@ -210,9 +227,8 @@ def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False
     matrix = core.A if hard else core.G
     out = v @ matrix.T
     if columns is not None:
-        each = np.arange(len(v))
         own = columns.A if hard else columns.G
-        out += v[each, columns.index][:, None] * (own - matrix.T[columns.index])
+        out += np.matmul(columns.values(v)[:, None, :], own - matrix.T[columns.index])[:, 0]
     return out
 
 
@@ -220,7 +236,8 @@ def times_t(core: Core, y: np.ndarray, columns: Columns | None, hard: bool = Fal
     """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
     out = y @ (core.A if hard else core.G)
     if columns is not None:
-        out[np.arange(len(y)), columns.index] = _dot(y, columns.A if hard else columns.G)
+        own = columns.A if hard else columns.G
+        out[columns.each, columns.index] = np.matmul(own, y[:, :, None])[:, :, 0]
     return out
 
 
@@ -228,8 +245,8 @@ def budget_terms(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarr
     """Return ``Lin v`` for every direction, shape (B, K)."""
     out = v @ core.Lin.T
     if columns is not None:
-        own = v[np.arange(len(v)), columns.index][:, None]
-        out += own * (columns.Lin - core.Lin.T[columns.index])
+        slopes = columns.Lin - core.Lin.T[columns.index]
+        out += np.matmul(columns.values(v)[:, None, :], slopes)[:, 0]
     return out
 
 
@@ -240,10 +257,11 @@ def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _gram(core: Core, D: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
     M = (core.gram_A if hard else core.gram_G)(D)
     if columns is not None:
-        each = np.arange(len(D))
-        own = times_t(core, D * (columns.A if hard else columns.G), columns, hard)
-        M[each, columns.index, :] = own
-        M[each, :, columns.index] = own
+        each, matrix = np.arange(len(D)), columns.A if hard else columns.G
+        for k in range(matrix.shape[1]):
+            own = times_t(core, D * matrix[:, k], columns, hard)
+            M[each, columns.index[:, k], :] = own
+            M[each, :, columns.index[:, k]] = own
     return M
 
 
@@ -309,8 +327,7 @@ class _Linear:
             N = self.N = core.Lin.T[None] - push[:, :, None] * core.l
             N[:, :s] += (self.tilt * core.pen)[:, :, None] * core.p
             if columns is not None:
-                each, j = np.arange(B), columns.index
-                N[each, j] += columns.Lin - core.Lin.T[j]
+                N[columns.each, columns.index] += columns.Lin - core.Lin.T[columns.index]
             S = np.multiply.outer(self.i12 @ core.pen**2, np.outer(core.p, core.p))
             S += np.multiply.outer(self.i34 @ core.c**2, np.outer(core.l, core.l))
             S.reshape(B, -1)[:, :: K + 1] += 1.0 / Dk
@@ -380,7 +397,7 @@ def residual_of(core: Core, at: State, d: np.ndarray, columns: Columns | None) -
     """Return the dual residual: what stationarity in ``v`` still lacks."""
     r = at.lam @ core.Lin
     if columns is not None:
-        r[np.arange(len(r)), columns.index] = _dot(at.lam, columns.Lin)
+        r[columns.each, columns.index] = np.matmul(columns.Lin, at.lam[:, :, None])[:, :, 0]
     r -= d
     if core.h.size:
         r -= times_t(core, at.z4, columns)

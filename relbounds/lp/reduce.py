@@ -86,19 +86,26 @@ class Reduced:
     def columns(
         self, index: np.ndarray, G: np.ndarray, A: np.ndarray | None, linear: np.ndarray | None = None
     ) -> Columns:
-        """Return replaced columns in core units: `G` (B, R), `A` (B, m), `linear` (B,) of variables `index`."""
+        """Return replaced columns in core units: one of ``G`` and ``A`` and an entry of ``linear`` per direction.
+
+        `index` (B,) says whose they are; with several per direction, (B, k), all others have that axis as well.
+        """
+        if index.ndim == 1:
+            index, G = index[:, None], G[:, None]
+            A = None if A is None else A[:, None]
+            linear = None if linear is None else linear[:, None]
         place = np.full(self.fixed.size, -1)
         place[self.free] = np.arange(self.free.size)
         at = place[index]
-        factor = (self.unit[at] / self.height)[:, None]
+        factor = (self.unit[at] / self.height)[:, :, None]
         core, m = self.core, self.polytope.model.a.size
         hard = core.A.T[at].copy()
         if A is not None:
-            hard[:, :m] = A * factor
+            hard[:, :, :m] = A * factor
         if self.hard.size:
-            hard[:, m : m + self.hard.size] = G[:, self.hard] * factor
-        slope = core.Lin.T[at].copy() if linear is None else np.outer(linear * self.unit[at], core.l)
-        return Columns(at, np.ascontiguousarray(G[:, self.rows] * factor), hard, slope)
+            hard[:, :, m : m + self.hard.size] = G[:, :, self.hard] * factor
+        slope = core.Lin.T[at].copy() if linear is None else np.multiply.outer(linear * self.unit[at], core.l)
+        return Columns(at, np.ascontiguousarray(G[:, :, self.rows] * factor), hard, slope)
 
 
 def is_lossless(polytope: Polytope) -> bool:
@@ -198,6 +205,6 @@ def relaxed(core: Core, columns: Columns | None, width: np.ndarray) -> tuple[Cor
     Lin = np.hstack([core.Lin, -width[:, None]])
     wide = replace(core, G=G, A=A, a=np.append(core.a, -1.0), Lin=Lin, gram_G=core.gram_G.padded(), gram_A=Grams(A))
     if columns is not None:
-        hard = np.hstack([columns.A, np.zeros((len(columns.A), 1))])
+        hard = np.concatenate([columns.A, np.zeros((*columns.index.shape, 1))], axis=2)
         columns = Columns(columns.index, columns.G, hard, columns.Lin)
     return wide, columns

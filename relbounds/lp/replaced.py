@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relbounds.lp.active import Smaller, smaller
-from relbounds.lp.batch import Answer, chunk_size, on_active_rows, run_core
+from relbounds.lp.batch import Answer, chunk_size, join, on_active_rows, run_core
 from relbounds.lp.certify import Replaced, dual_bound, rows_at
 from relbounds.lp.interior import Columns
 from relbounds.lp.problem import Polytope
@@ -142,15 +142,18 @@ def starts_for(polytope: Polytope, replaced: Replaced, without: Without | None) 
     good = strictly(reduced.core, reduced.into(start), columns)
     if without is None:
         without = without_each(polytope, replaced.index[~good].tolist())
-    empty = np.zeros(B, dtype=bool)
+    doubtful = []
     for i in np.flatnonzero(~good):
         j = int(replaced.index[i])
         if j in without.points:
             start[i], good[i] = without.points[j], True
         elif j in without.proofs:
-            nothing = np.zeros((1, polytope.model.q))
-            bound = dual_bound(polytope, nothing, without.proofs[j], replaced.take(np.array([i])))
-            empty[i] = bound[0] < 0
+            doubtful.append(i)
+    empty = np.zeros(B, dtype=bool)
+    if doubtful:
+        proofs = join([without.proofs[int(replaced.index[i])] for i in doubtful])
+        nothing = np.zeros((len(doubtful), polytope.model.q))
+        empty[doubtful] = dual_bound(polytope, nothing, proofs, replaced.take(np.array(doubtful))) < 0
     rest = np.flatnonzero(~good & ~empty)
     step = chunk_size(reduced.core.h.size + reduced.core.a.size)
     for first in range(0, rest.size, step):

@@ -110,12 +110,13 @@ def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndar
     wide = replace(core, B=big)
     cost = np.tile(core.Lin[k], (len(v), 1))
     if columns is not None:
-        cost[np.arange(len(v)), columns.index] = columns.Lin[:, k]
+        cost[columns.each, columns.index] = columns.Lin[:, :, k]
     s = core.pen.size
     # multipliers of hard rows hold up the price of the free variables, those of loss rows are below their own
-    mu = np.abs(cost[:, s:]).sum(axis=1) / np.sum(1.0 / g, axis=1)
     if core.h.size:
         mu = np.full(len(v), 0.5 * core.l[k] * float(np.mean(core.c)))
+    else:
+        mu = np.abs(cost[:, s:]).sum(axis=1) / np.sum(1.0 / g, axis=1)
     count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
     start = balanced(wide, v, mu * count, columns)
     start.weight += core.p[k]

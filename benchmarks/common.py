@@ -7,7 +7,7 @@ import importlib.metadata
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,9 @@ def parser(description: str, seeds: int) -> argparse.ArgumentParser:
     out.add_argument(
         "--resume", action="store_true", help="keep the rows of the last run that are still wanted"
     )
+    out.add_argument(
+        "--limit", type=float, help="stop handing out work after this many seconds; resume later"
+    )
     out.add_argument("--report", action="store_true", help="only rewrite the report from the stored rows")
     return out
 
@@ -90,10 +93,17 @@ def run(
     rows = [row for row in rows if isinstance(row.get("error"), float)]
     todo = [task for task in tasks if tuple(str(task[k]) for k in keys) not in done]
     started = time.perf_counter()
-    calls = (joblib.delayed(_attempt)(work, task) for task in todo)
-    for i, row in enumerate(
-        joblib.Parallel(n_jobs=args.jobs, return_as="generator_unordered")(calls), start=1
-    ):
+
+    def calls() -> Iterator[Any]:
+        for task in todo:
+            if args.limit is not None and time.perf_counter() - started > args.limit:
+                return
+            yield joblib.delayed(_attempt)(work, task)
+
+    pool = joblib.Parallel(
+        n_jobs=args.jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+    )
+    for i, row in enumerate(pool(calls()), start=1):
         rows.append(row)
         if i % 10 == 0 or i == len(todo):
             pd.DataFrame(rows).to_csv(path, index=False, float_format="%.6g")

@@ -87,8 +87,8 @@ def svor(
     cv : int
         Number of folds.
     solver : {"auto", "smo", "qp"}
-        SMO (compiled, needs the extra `fast`), or CVXOPT's quadratic programming, for small data and
-        without that extra. Modelled slacks always use the latter.
+        SMO (compiled, needs the extra `fast`), or CVXOPT's quadratic programming. "auto": SMO where it can be
+        had, with the other for small data on which it takes long. Modelled slacks always use the latter.
     tol : float
         How far SMO may leave the optimality conditions violated, in units of the margin.
     standardize, missing, n_jobs, seed, progress

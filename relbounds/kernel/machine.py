@@ -29,6 +29,9 @@ SOLVERS = ("auto", "smo", "qp")
 # Up to this size the whole kernel matrix is made at once (32 MB); beyond it SMO computes and caches rows on
 # demand.
 WHOLE_MATRIX = 2000
+# solver="auto": up to SMALL rows, SMO hands over to the quadratic program after PATIENCE steps per row.
+SMALL = 1000
+PATIENCE = 40
 # A multiplier counts from this share of its limit on: interior point solutions never reach 0 exactly.
 SUPPORT = 1e-5
 
@@ -247,8 +250,20 @@ class _Problem:
         return check_matrix(K, self.rows.n) if self.kernel.name == "function" else K
 
     def free(self) -> Machine:
+        setting = self.setting
+        if setting.solver != "auto":
+            return self._free(setting.solver)
+        if not have_numba():
+            return self._free("qp")
+        if self.rows.n > SMALL:
+            return self._free("smo")
+        try:  # a large C with a wide kernel can keep SMO busy for very long; small problems have a way out
+            return self._free("smo", PATIENCE * self.rows.n)
+        except SolverError:
+            return self._free("qp")
+
+    def _free(self, solver: str, max_steps: int = 50_000_000) -> Machine:
         setting, rows, ordered = self.setting, self.rows, self.setting.order != "none"
-        solver = setting.solver if setting.solver != "auto" else ("smo" if have_numba() else "qp")
         if solver == "qp":
             K = self.matrix()
             alpha, guess, steps = solve_qp(K, rows)
@@ -257,7 +272,7 @@ class _Problem:
         else:
             whole = self.K is not None or self.kernel.name == "function" or rows.n <= WHOLE_MATRIX
             K_given = self.matrix() if whole else None
-            solution = solve_smo(self.X, self.kernel, rows, K_given, setting.tol)
+            solution = solve_smo(self.X, self.kernel, rows, K_given, setting.tol, max_steps=max_steps)
             alpha, steps = solution.alpha, solution.steps
             f = self._values(alpha) if K_given is None else K_given @ rows.coefficients(alpha)
             b = thresholds(rows, alpha, f, setting.tol, None, ordered)

@@ -279,6 +279,15 @@ def test_steps_that_run_out_are_reported(make):
         solve_smo(X, Kernel("rbf", 1.0), make_margin_rows(y, 3, "explicit", 100.0), max_steps=5)
 
 
+def test_where_smo_takes_long_small_problems_go_to_the_qp(make, monkeypatch):
+    X, y = make(60, 2, 3, 2.0)
+    monkeypatch.setattr("relbounds.kernel.machine.PATIENCE", 1)
+    hard = fit_machine(X, y, 3, Setting(C=1000.0, width=5.0))
+    assert hard.solver == "qp"
+    patient = fit_machine(X, y, 3, Setting(C=1000.0, width=5.0, solver="smo", tol=1e-6))
+    assert patient.optimality.dual == pytest.approx(hard.optimality.dual, rel=1e-6)
+
+
 def test_without_numba_the_qp_steps_in(make, monkeypatch):
     X, y = make(30, 2, 3)
     monkeypatch.setattr(smo, "have_numba", lambda: False)

@@ -74,6 +74,12 @@ def report(rows: pd.DataFrame) -> str:
         "![Recall by rows and noise](power.png)",
         "",
     ]
+    fits = good.groupby("n").size()
+    wanted = len(NOISES) * len(DELTAS)
+    text += [
+        "Seeds per setting: " + ", ".join(f"n = {n}: {k / wanted:.1f}" for n, k in fits.items()) + ".",
+        "",
+    ]
     for value in MEASURES:
         table = good.pivot_table(index=["noise", "delta"], columns="n", values=value, aggfunc="mean")
         table.index = [f"noise {noise}, delta {delta}" for noise, delta in table.index]

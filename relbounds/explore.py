@@ -84,6 +84,7 @@ class Explore:
         k: int | None = None,
         *,
         part: str = "regular",
+        by: str = "context",
         by_class: bool = True,
     ) -> Groups:
         """Group features that play the same role; see :func:`relbounds.groups.groups`.
@@ -98,7 +99,7 @@ class Explore:
         """
         from relbounds.groups import groups
 
-        return groups(self._whole, cut, k, part=part, by_class=by_class)
+        return groups(self._whole, cut, k, part=part, by=by, by_class=by_class)
 
     def sweep(self, delta: Sequence[float | str] | None = None, *, probes: int | None = None) -> Sweep:
         """Recompute bounds and classes along the tolerance; see :func:`relbounds.sweep.sweep`.
@@ -183,6 +184,7 @@ class Explore:
         cut: float | None = None,
         k: int | None = None,
         part: str = "regular",
+        by: str = "context",
         **options: Any,
     ) -> Axes:
         """Draw the tree of features beside their bars; see :func:`relbounds.figures.plot_groups`.
@@ -193,7 +195,7 @@ class Explore:
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
         >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_groups(k=3)
         """
-        return self.groups(cut, k, part=part).plot(ax=ax, **options)
+        return self.groups(cut, k, part=part, by=by).plot(ax=ax, **options)
 
     def plot_sweep(
         self,

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from threadpoolctl import threadpool_limits
 
-from relbounds.bounds import CHUNK, ZERO, relevance
-from relbounds.constraints import pieces_of, settled_ranges
-from relbounds.errors import OptionError
-from relbounds.fit import Fitted
-from relbounds.lp.engines import push_many
-from relbounds.lp.problem import Polytope
-from relbounds.parallel import chunks, run
-from relbounds.progress import stage
-from relbounds.spec import FloatArray, Target
+from relbounds.contexts import context_distances, make_contexts, overlaps
+from relbounds.errors import OptionError, nearest
+from relbounds.spec import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +25,7 @@ if TYPE_CHECKING:
 
 # Where the tree is cut by default, as a share of its tallest link.
 CUT = 0.5
+WAYS = ("context", "overlap")
 
 
 @dataclass(frozen=True)
@@ -46,9 +42,11 @@ class Groups:
         Distances between features.
     contexts : DataFrame
         How the bounds of every feature (columns) move when one feature (rows) is held at its least and at its
-        greatest use.
+        greatest use; for `by="overlap"`, how much every feature overlaps with the one that is half used.
     height : float
         Where the tree was cut.
+    by : {"context", "overlap"}
+        What the distances were made of.
     fit : RelboundsResults
         The fit that was explored.
 
@@ -67,6 +65,7 @@ class Groups:
     contexts: pd.DataFrame
     height: float
     fit: RelboundsResults
+    by: str = "context"
 
     def __len__(self) -> int:
         """Return the number of groups."""
@@ -88,8 +87,8 @@ class Groups:
         >>> len(found.cut(k=4))
         4
         """
-        labels, height = label(self.fit, self.linkage, self.distance, self.contexts, cut, k, by_class)
-        return Groups(labels, self.linkage, self.distance, self.contexts, height, self.fit)
+        labels, height = label(self, cut, k, by_class)
+        return replace(self, labels=labels, height=height)
 
     def plot(self, ax: Axes | None = None, **options: object) -> Axes:
         """Draw the tree over the relevance bars; see :func:`relbounds.figures.plot_groups`."""
@@ -110,13 +109,18 @@ def groups(
     k: int | None = None,
     *,
     part: str = "regular",
+    by: str = "context",
     by_class: bool = True,
 ) -> Groups:
     """Group features by the role they play.
 
-    Each feature is held once at the least and once at the greatest use any equivalent model makes of it. How
-    the intervals of all others move is its context; features with similar contexts play the same role. Two
-    features are compared on all features but themselves, so that the groups say more than their correlation.
+    By context, as published: each feature is held once at the least and once at the greatest use any equivalent
+    model makes of it. How the intervals of all others move is its context; features with similar contexts play
+    the same role. Two features are compared on all features but themselves.
+
+    By overlap: each feature is half used, and what each other feature loses of its upper bound tells how much
+    the two carry the same information. Where the tolerance is wide, full use of any feature exhausts the budgets
+    and all contexts look alike; half use leaves room, so that overlaps still tell stand-ins from the rest.
 
     Parameters
     ----------
@@ -127,6 +131,8 @@ def groups(
         The wanted number of groups instead, by the tree alone.
     part : {"regular", "privileged"}
         Which features.
+    by : {"context", "overlap"}
+        What makes two features alike.
     by_class : bool
         Let the classes speak too: a strong feature has no stand-in and is a group of its own, irrelevant
         features are one group, and the tallest link is sought among relevant features and one that moves
@@ -144,8 +150,20 @@ def groups(
     >>> labels = groups(fit, k=4).labels
     >>> bool(labels["crp"] == labels["esr"])
     True
+
+    Radius, perimeter and area of cell nuclei stand in for each other, and for nothing else:
+
+    >>> data = rb.datasets.load_breast_cancer()
+    >>> names = ["radius", "perimeter", "area", "texture", "concave_points", "smoothness"]
+    >>> formula = "diagnosis ~ texture_se + symmetry_se + " + " + ".join(f"worst_{name}" for name in names)
+    >>> fit = rb.relbounds(formula, data, C=0.1, probes=20)
+    >>> found = groups(fit, by="overlap").labels
+    >>> found.index[found == found["worst_area"]].tolist()
+    ['worst_radius', 'worst_perimeter', 'worst_area']
     """
     check_cut(cut, k)
+    if by not in WAYS:
+        raise OptionError(f"by={by!r} is not known; use 'context' or 'overlap'.{nearest(str(by), WAYS)}")
     fitted = fit._fitted
     names = fit.table.index[fit.table["part"] == part]
     if len(names) == 0:
@@ -157,46 +175,57 @@ def groups(
     if part == "privileged" and fitted.help is not None and fitted.help.teacher is not None:
         fitted, part = fitted.help.teacher, "regular"
     with threadpool_limits(limits=1, user_api="blas"):
-        contexts = make_contexts(fitted, part)
-    distance = context_distances(contexts)
+        moved = make_contexts(fitted, part, (0.0, 1.0) if by == "context" else (0.5,))
+    if by == "context":
+        columns = pd.MultiIndex.from_product([names, ["min", "max"], ["lower", "upper"]])
+        contexts = pd.DataFrame(moved.reshape(len(names), -1), index=names, columns=columns)
+        distance = context_distances(moved)
+    else:
+        shared = overlaps(moved[:, :, 0, 1], fit.table.loc[names, "upper"].to_numpy())
+        contexts = pd.DataFrame(shared, index=names, columns=names)
+        distance = 1.0 - (shared + shared.T) / 2
     tree = linkage(squareform(distance, checks=False), method="single")
-    columns = pd.MultiIndex.from_product([names, ["min", "max"], ["lower", "upper"]])
-    frame = pd.DataFrame(contexts.reshape(len(names), -1), index=names, columns=columns)
-    distances = pd.DataFrame(distance, index=names, columns=names)
-    labels, height = label(fit, tree, distances, frame, cut, k, by_class)
-    return Groups(labels, tree, distances, frame, height, fit)
+    found = Groups(
+        labels=pd.Series(1, index=names, name="group"),
+        linkage=tree,
+        distance=pd.DataFrame(distance, index=names, columns=names),
+        contexts=contexts,
+        height=0.0,
+        fit=fit,
+        by=by,
+    )
+    return found.cut(cut, k, by_class=by_class)
 
 
-def label(
-    fit: RelboundsResults,
-    tree: FloatArray,
-    distances: pd.DataFrame,
-    contexts: pd.DataFrame,
-    cut: float | None,
-    k: int | None,
-    by_class: bool,
-) -> tuple[pd.Series, float]:
+def label(found: Groups, cut: float | None, k: int | None, by_class: bool) -> tuple[pd.Series, float]:
     """Return the group of each feature, and the height at which the tree is cut for it."""
     check_cut(cut, k)
-    names = distances.index
+    names = found.labels.index
     if k is not None or not by_class:
-        return cut_tree(tree, names, cut, k)
-    classes = fit.table.loc[names, "relevance"].to_numpy()
-    relevant, weak = classes != "irrelevant", np.flatnonzero(classes == "weak")
-    moves = np.linalg.norm(contexts.to_numpy(), axis=1)
-    far = np.zeros((relevant.sum() + 1, relevant.sum() + 1))
-    far[:-1, :-1] = distances.to_numpy()[np.ix_(relevant, relevant)]
-    far[:-1, -1] = far[-1, :-1] = moves[relevant]
-    tallest = linkage(squareform(far, checks=False), method="single")[:, 2].max() if len(far) > 1 else 0.0
-    height = (CUT if cut is None else float(cut)) * float(tallest)
+        return cut_tree(found.linkage, names, cut, k)
+    classes = found.fit.table.loc[names, "relevance"].to_numpy()
+    weak = np.flatnonzero(classes == "weak")
+    height = (CUT if cut is None else float(cut)) * tallest_link(found, classes != "irrelevant")
     # 0 holds the irrelevant features, negative numbers the strong ones
     raw = np.where(classes == "strong", -1 - np.arange(len(names)), 0)
+    raw[weak] = 1
     if len(weak) > 1:
-        inner = linkage(squareform(distances.to_numpy()[np.ix_(weak, weak)], checks=False), method="single")
-        raw[weak] = fcluster(inner, height, criterion="distance")
-    else:
-        raw[weak] = 1
+        among = found.distance.to_numpy()[np.ix_(weak, weak)]
+        raw[weak] = fcluster(linkage(squareform(among, checks=False), method="single"), height, "distance")
     return pd.Series(_renumber(raw), index=names, name="group"), height
+
+
+def tallest_link(found: Groups, relevant: NDArray[np.bool_]) -> float:
+    """Return the tallest link among relevant features and one that moves nothing; overlaps have a scale: 1."""
+    if found.by == "overlap":
+        return 1.0
+    count = int(relevant.sum())
+    if count == 0:
+        return 0.0
+    far = np.zeros((count + 1, count + 1))
+    far[:-1, :-1] = found.distance.to_numpy()[np.ix_(relevant, relevant)]
+    far[:-1, -1] = far[-1, :-1] = np.linalg.norm(found.contexts.to_numpy(), axis=1)[relevant]
+    return float(linkage(squareform(far, checks=False), method="single")[:, 2].max())
 
 
 def _renumber(raw: Iterable[int]) -> list[int]:
@@ -214,148 +243,6 @@ def check_cut(cut: float | None, k: int | None) -> None:
         raise OptionError(f"cut={cut!r} must be a share of the tallest link, between 0 and 1.")
     if k is not None and (not isinstance(k, numbers.Integral) or isinstance(k, bool) or k < 1):
         raise OptionError(f"k={k!r} must be a whole number of groups, 1 or more.")
-
-
-@dataclass(frozen=True)
-class Extremes:
-    """The two ends of each variable's range over one set, with a point of the set at either end."""
-
-    polytope: Polytope
-    lower: FloatArray
-    upper: FloatArray
-    low_points: FloatArray
-    high_points: FloatArray
-
-    def hold(self, i: int, j: int, value: float) -> Polytope | None:
-        """Return the set cut where variable j, the i-th of the extremes, has a value; None where it has not.
-
-        A mixture of the two extreme points has the value and lies in the set, which is convex.
-        """
-        width = self.upper[i] - self.lower[i]
-        if not self.lower[i] <= value <= self.upper[i]:
-            return None
-        share = (value - self.lower[i]) / width if width > 0 else 0.0
-        point = (1 - share) * self.low_points[i] + share * self.high_points[i]
-        point[j] = value
-        low, high = np.full(len(point), -np.inf), np.full(len(point), np.inf)
-        low[j] = high[j] = value
-        return replace(self.polytope.bounded(low, high), start=point)
-
-
-def extremes(polytope: Polytope, variables: Sequence[int], solver: str) -> Extremes:
-    """Push every variable both ways, a few dozen at a time."""
-    index = np.asarray(variables)
-    parts = []
-    for piece in chunks(len(index), CHUNK):
-        here = index[piece.start : piece.stop]
-        directions = np.zeros((2 * len(here), polytope.model.q))
-        directions[np.arange(len(here)), here] = -1.0
-        directions[len(here) + np.arange(len(here)), here] = 1.0
-        pushed = push_many(polytope, directions, solver)
-        parts.append((pushed.point[: len(here)], pushed.point[len(here) :]))
-    low = np.concatenate([part[0] for part in parts])
-    high = np.concatenate([part[1] for part in parts])
-    rows = np.arange(len(index))
-    return Extremes(polytope, low[rows, index], high[rows, index], low, high)
-
-
-def make_contexts(fitted: Fitted, part: str) -> FloatArray:
-    """Return (d, d, 2, 2) moves: feature held, feature observed, held at min or max, lower or upper bound."""
-    targets = [target for target in fitted.spec.targets if target.part == part]
-    variables = [j for target in targets for j in target.variables]
-    solver = fitted.options.solver
-    ends = [extremes(piece, variables, solver) for piece in pieces_of(fitted)]
-    before = _sizes([(one.lower, one.upper) for one in ends], targets, fitted.norm)
-    tasks = list(range(len(targets)))
-    with stage("groups", len(tasks), fitted.options.progress) as done:
-        moved = run(
-            _context,
-            tasks,
-            shared=(fitted, targets, variables, ends, before),
-            n_jobs=fitted.options.n_jobs,
-            client=fitted.options.client,
-            progress=done,
-        )
-    return np.array(moved)
-
-
-def _context(k: int, shared: tuple) -> FloatArray:
-    """Return how every interval moves when feature k is held at its least, then at its greatest use."""
-    fitted, targets, variables, ends, before = shared
-    quiet = fitted.options.replace(n_jobs=1, client=None, progress=False)
-    out = np.zeros((len(targets), 2, 2))
-    for side in (0, 1):
-        pieces = hold(fitted, targets, ends, before, k, greatest=side == 1)
-        found = [settled_ranges(piece, variables, quiet, fitted.norm) for piece in pieces]
-        out[:, side] = before - _sizes([(one.lower, one.upper) for one in found], targets, fitted.norm)
-    out[k] = 0.0
-    return out
-
-
-def hold(
-    fitted: Fitted,
-    targets: Sequence[Target],
-    ends: Sequence[Extremes],
-    before: FloatArray,
-    k: int,
-    *,
-    greatest: bool,
-) -> list[Polytope]:
-    """Cut the set so that feature k has its least or its greatest size, on the side where it is reached.
-
-    A feature with several variables is held by the one that can be largest. The cut lies inside the rim by a
-    trifle: the rest of a set cut exactly there has no interior.
-    """
-    first = sum(len(target.variables) for target in targets[:k])
-    places = range(first, first + len(targets[k].variables))
-    i = max(
-        places, key=lambda place: max(np.abs([e.lower[place] for e in ends] + [e.upper[place] for e in ends]))
-    )
-    j = targets[k].variables[i - first]
-    size = before[k, int(greatest)] * fitted.norm
-    if size <= ZERO * fitted.norm:
-        return [held for one in ends if (held := one.hold(i, j, 0.0)) is not None]
-    values = np.array([[one.lower[i], one.upper[i]] for one in ends])
-    # on equal sides the sign of the best model decides
-    tie = ZERO * fitted.norm * (np.sign(values) == np.sign(fitted.solution.v[j]))
-    piece, side = divmod(int(np.argmin(np.abs(np.abs(values) - size) - tie)), 2)
-    rim = ZERO * (ends[piece].upper[i] - ends[piece].lower[i])
-    held = ends[piece].hold(i, j, float(values[piece, side] + (rim if side == 0 else -rim)))
-    return [] if held is None else [held]
-
-
-def _sizes(
-    ranges: Sequence[tuple[FloatArray, FloatArray]], targets: Sequence[Target], norm: float
-) -> FloatArray:
-    """Return the least and the greatest use of each feature over a union of sets, as shares of the norm."""
-    starts = np.cumsum([0, *(len(target.variables) for target in targets)])[:-1]
-    least, most = [], []
-    for lower, upper in ranges:
-        small, large = relevance(lower / norm, upper / norm)
-        least.append(np.maximum.reduceat(small, starts))
-        most.append(np.maximum.reduceat(large, starts))
-    return np.stack([np.min(least, axis=0), np.max(most, axis=0)], axis=1)
-
-
-def context_distances(contexts: FloatArray) -> FloatArray:
-    """Return Euclidean distances of contexts, each pair compared on all features but itself.
-
-    Examples
-    --------
-    >>> contexts = np.zeros((3, 3, 2, 2))
-    >>> contexts[0, 2], contexts[0, 1] = 1.0, 9.0
-    >>> context_distances(contexts).round(3).tolist()[0]
-    [0.0, 2.0, 18.0]
-    """
-    d = len(contexts)
-    flat = contexts.reshape(d, d, -1)
-    distance = np.zeros((d, d))
-    for a in range(d):
-        squares = ((flat[a] - flat) ** 2).sum(axis=2)
-        squares[:, a] = 0.0
-        squares[np.arange(d), np.arange(d)] = 0.0
-        distance[a] = np.sqrt(squares.sum(axis=1))
-    return (distance + distance.T) / 2
 
 
 def cut_tree(tree: FloatArray, names: pd.Index, cut: float | None, k: int | None) -> tuple[pd.Series, float]:

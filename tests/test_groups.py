@@ -8,7 +8,8 @@ import pytest
 from explored import copies, eight, privileged, severity
 
 import relbounds as rb
-from relbounds.groups import context_distances, cut_tree
+from relbounds.contexts import context_distances
+from relbounds.groups import cut_tree
 
 
 def test_copies_are_one_group_and_nothing_else_is():
@@ -18,6 +19,18 @@ def test_copies_are_one_group_and_nothing_else_is():
     assert (labels == labels["x5"]).sum() == 3
     assert labels[["x1", "x2", "x3", "x4", "x8"]].nunique() == 5
     assert len(found) == 6 and found.members[int(labels["x5"])] == ["x5", "x6", "x7"]
+
+
+def test_overlaps_find_copies_too():
+    found = eight(0.1).groups(by="overlap")
+    assert found.members[int(found.labels["x5"])] == ["x5", "x6", "x7"]
+    assert found.contexts.loc["x5", "x6"] == pytest.approx(1.0, abs=0.02)
+    assert found.contexts.loc["x5", "x1"] < 0.1
+    substitutes = eight(0.1).substitutes("x5")
+    assert found.contexts.loc["x5", "x6"] == pytest.approx(substitutes.loc["x6", "overlap"], abs=1e-3)
+    labels = severity().groups(by="overlap").labels
+    assert labels["crp"] == labels["esr"] == labels["il6"]
+    assert (labels == labels["crp"]).sum() == 3
 
 
 def test_published_sets_of_identical_pairs():
@@ -99,6 +112,7 @@ def test_groups_of_a_what_if():
         ({"k": 0}, "1 or more"),
         ({"k": 99}, "cannot be made"),
         ({"part": "privileged"}, "no privileged"),
+        ({"by": "overlaps"}, "Did you mean 'overlap'"),
     ],
 )
 def test_bad_options(options, words):

@@ -4,7 +4,9 @@
 #' [summary()][summary.relbounds] and [plot()][plot.relbounds]. The Python side is installed once by
 #' [install_relbounds()].
 #'
+#' @docType package
+#' @name relbounds-package
 #' @keywords internal
 #' @importFrom stats coef confint fitted formula nobs predict residuals setNames update weights
 #' @importFrom graphics plot
-"_PACKAGE"
+NULL

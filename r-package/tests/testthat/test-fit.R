@@ -50,17 +50,17 @@ test_that("the response decides the family", {
 test_that("subset and weights are looked up in the data", {
   need_python()
   f <- severity ~ age + stiffness
-  fit <- relbounds(f, few, subset = age > 50, C = 1, probes = 10)
+  fit <- calmly(relbounds(f, few, subset = age > 50, C = 1, probes = 10))
   expect_equal(nobs(fit), sum(few$age > 50))
-  expect_equal(fit$table, relbounds(f, subset(few, age > 50), C = 1, probes = 10)$table)
+  expect_equal(fit$table, calmly(relbounds(f, subset(few, age > 50), C = 1, probes = 10))$table)
 
-  twice <- relbounds(f, few, weights = ifelse(age > 50, 2, 1), C = 1, probes = 10)
+  twice <- calmly(relbounds(f, few, weights = ifelse(age > 50, 2, 1), C = 1, probes = 10))
   s <- transform(few, w = ifelse(age > 50, 2, 1))
-  expect_equal(relbounds(f, s, weights = "w", C = 1, probes = 10)$table, twice$table)
-  expect_equal(relbounds(f, s, weights = w, C = 1, probes = 10)$table, twice$table)
+  expect_equal(calmly(relbounds(f, s, weights = "w", C = 1, probes = 10))$table, twice$table)
+  expect_equal(calmly(relbounds(f, s, weights = w, C = 1, probes = 10))$table, twice$table)
   expect_equal(unname(weights(twice)), s$w)
   expect_false(isTRUE(all.equal(coef(twice), coef(quick(f)))))
-  expect_s3_class(relbounds(f, few, weights = "balanced", C = 1, probes = 10), "relbounds")
+  expect_s3_class(calmly(relbounds(f, few, weights = "balanced", C = 1, probes = 10)), "relbounds")
   expect_problem(relbounds(severity ~ age, s, weights = "ww"), "is not a column")
   expect_problem(relbounds(severity ~ age, s, weights = -w), "negative")
 })
@@ -69,7 +69,7 @@ test_that("na.action is R's, and 'missing' means what it means in Python", {
   need_python()
   s <- few
   s$age[c(2, 5)] <- NA
-  padded <- relbounds(severity ~ age + stiffness, s, na.action = na.exclude, C = 1, probes = 10)
+  padded <- calmly(relbounds(severity ~ age + stiffness, s, na.action = na.exclude, C = 1, probes = 10))
   expect_equal(nobs(padded), 98)
   expect_length(fitted(padded), 100)
   expect_true(all(is.na(fitted(padded)[c(2, 5)])))
@@ -86,7 +86,7 @@ test_that("a function can call relbounds with its own variables", {
   need_python()
   inside <- function(d, cut) {
     f <- severity ~ age + I(stiffness > cut)
-    relbounds(f, data = d, subset = age > 5 * cut, C = 1, probes = 10)
+    calmly(relbounds(f, data = d, subset = age > 5 * cut, C = 1, probes = 10))
   }
   fit <- inside(few, 9)
   expect_equal(nobs(fit), sum(few$age > 45))

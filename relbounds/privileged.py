@@ -23,6 +23,8 @@ from relbounds.spec import FloatArray, Function, Setting, Spec, Target, build
 
 # The least weight a teacher gives: no training row is silenced altogether.
 LEAST_WEIGHT = 0.05
+# The least loss budget, per unit of price: separable data have none of their own.
+NO_LOSS = 1e-8
 TOO_HIGH, TOO_LOW = "too high", "too low"
 
 
@@ -206,6 +208,9 @@ def roomy(spec: Spec, polytope: Polytope) -> Polytope:
     """
     if not spec.functions:
         return polytope
+    if polytope.loss is not None:
+        # without any loss every correction would have to be exactly 0, and the set would have no interior
+        polytope = replace(polytope, loss=max(polytope.loss, NO_LOSS * float(spec.rows.weight.sum())))
     k = spec.rows.n_thresholds
     p, l, B = polytope.budgets
     used = p * spec.model.penalty_of(polytope.start) + l * spec.model.loss_of(polytope.start)

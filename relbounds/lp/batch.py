@@ -44,11 +44,11 @@ def chunk_size(rows: int) -> int:
     return int(np.clip(ENTRIES // max(rows, 1), FEWEST, MOST))
 
 
-def guess_active(ready: Ready) -> np.ndarray:
+def guess_active(ready: Ready, least: float = 0.0) -> np.ndarray:
     """Return the rows that the set is wide enough to move across their kink.
 
     The Hessian of the barrier at the start says how far the set reaches along each row, up to a factor of about
-    the square root of the number of rows.
+    the square root of the number of rows. At least the share `least` of the rows is taken, the nearest first.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def guess_active(ready: Ready) -> np.ndarray:
     """
     polytope, core = ready.polytope, ready.reduced.core
     R = polytope.model.h.size
-    if polytope.active is not None:
+    if polytope.active is not None and (not least or polytope.active.mean() >= least):
         return polytope.active.copy()
     every = np.ones(R, dtype=bool)
     if FEW >= R or is_lossless(polytope):
@@ -72,7 +72,9 @@ def guess_active(ready: Ready) -> np.ndarray:
         reach = interior.reach_of_rows(core, state)
     margin = np.abs(core.G @ ready.v - core.h)
     active = np.zeros(R, dtype=bool)
-    active[ready.reduced.rows] = ~(margin > WIDTHS * np.sqrt(R) * reach)
+    with np.errstate(all="ignore"):
+        distance = np.nan_to_num(margin / (np.sqrt(R) * reach), nan=0.0)
+    active[ready.reduced.rows] = distance <= max(WIDTHS, float(np.quantile(distance, least)))
     return active if active.mean() <= MOST_ACTIVE else every
 
 
@@ -185,7 +187,7 @@ def on_active_rows(
                 wrong_rows |= wrong.any(axis=0)
                 again.append(some[wrong.any(axis=1)])
         active = active | wrong_rows
-        if active.mean() > MOST_ACTIVE:
+        if not active.size or active.mean() > MOST_ACTIVE:
             active[:] = True
         pending = np.concatenate(again) if again else pending[:0]
     return points, duals

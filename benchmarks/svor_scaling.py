@@ -71,7 +71,7 @@ Slope of log time on log n (published on other data, 100 to 5000 rows: 2.13 to 2
 
 {markdown(slopes)}
 
-Beyond 2000 rows the kernel rows in use no longer fit into the processor's cache, which shows as a steeper end.
+The end is steeper than the beginning, probably because the kernel rows in use outgrow the processor's cache.
 
 ![CPU time against n](svor_scaling.png)
 

@@ -11,6 +11,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from mpl_toolkits.axes_grid1 import make_axes_locatable
 from scipy.cluster.hierarchy import dendrogram
 
 from relbounds.errors import OptionError
@@ -79,8 +80,9 @@ def plot_groups(
         for place, leaf in enumerate(leaves)
     ]
     longest = 0.055 * max(len(line.label) for line in lines)
-    ax = new_axes(ax, max(COLUMN, 2.6 + longest) + 1.2, 0.85 + ROW * len(lines))
-    side = ax.inset_axes((1.02, 0.0, 0.62, 1.0), sharey=ax)
+    ax = new_axes(ax, max(COLUMN, 3.0 + longest) + 1.2, 0.85 + ROW * len(lines))
+    # cut from the axes' own width, so that nothing beside them is covered
+    side = make_axes_locatable(ax).append_axes("right", size="60%", pad=0.06, sharey=ax)
     paint = {**colours(), **(palette or {})}
     draw_bars(ax, fit, table, lines, paint, horizontal=True, best=False)
     ax.set_xlabel("relevance (share of the norm)")
@@ -162,7 +164,8 @@ def plot_sweep(
     first = chosen_features(sweep.table.loc[sweep.deltas[0]], features)
     lines = lines_of(first)
     longest = 0.055 * max(len(line.label) for line in lines)
-    ax = new_axes(ax, max(COLUMN, 2.2 + longest), 0.85 + 1.6 * ROW * (lines[-1].position + 1))
+    row = (1.6 if len(lines) <= 25 else 1.1) * ROW
+    ax = new_axes(ax, max(COLUMN, 2.2 + longest), 0.85 + row * (lines[-1].position + 1))
     paint = {**colours(), **(palette or {})}
     reach = float(sweep.table["upper"].max()) or 1.0
     deltas = sweep.deltas

@@ -1,7 +1,7 @@
 """Privileged features: selection on the published sets, three ways on three kinds of data, and the semantic example.
 
-    python benchmarks/privileged.py                 # all three parts
-    python benchmarks/privileged.py --part ways     # "sets", "ways", "semantic" or "time"
+python benchmarks/privileged.py                 # all three parts
+python benchmarks/privileged.py --part ways     # "sets", "ways", "semantic" or "time"
 """
 
 from __future__ import annotations
@@ -153,7 +153,9 @@ def timing(repeats: int = 5) -> str:
 def main() -> None:
     given = parser(__doc__ or "", seeds=5)
     given.add_argument("--part", choices=["sets", "ways", "semantic", "time"], action="append")
-    given.add_argument("--noise", type=float, nargs="+", default=[0.2, 1.0], help="noise of the published sets")
+    given.add_argument(
+        "--noise", type=float, nargs="+", default=[0.2, 1.0], help="noise of the published sets"
+    )
     args = given.parse_args()
     warnings.simplefilter("ignore")
     parts = args.part or ["sets", "ways", "semantic", "time"]
@@ -175,7 +177,7 @@ def main() -> None:
         )
         write("privileged_sets", text + report_sets(rows) + "\n\n" + how)
     if "ways" in parts:
-        tasks = [{"kind": k, "n": n, "seed": seed} for seed in range(20) for k in KINDS for n in (60, 200)]
+        tasks = [{"kind": k, "n": n, "seed": seed} for n in (60, 200) for seed in range(20) for k in KINDS]
         rows = run("privileged_ways", compare, tasks, args)
         text = (
             "# Three ways to use privileged features on four kinds of them\n\n"
@@ -186,7 +188,10 @@ def main() -> None:
     if "semantic" in parts:
         write("privileged_semantic", "# The semantic example\n\n" + semantic() + "\n\n" + how)
     if "time" in parts:
-        write("privileged_time", "# Time with and without privileged features, set 3\n\n" + timing() + "\n\n" + how)
+        write(
+            "privileged_time",
+            "# Time with and without privileged features, set 3\n\n" + timing() + "\n\n" + how,
+        )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.privileged import fold_models, teacher_design, teacher_slacks, teacher_weights
 from relbounds.progress import stage
-from relbounds.spec import FloatArray, Setting, build
+from relbounds.spec import FloatArray, Setting, Spec, build
 from relbounds.tune import METRICS, Score, Tuning, choose, grid_of_C, make_folds, score_of, subsample, tune
 
 # Weights of the privileged features' norm to choose from, beside 1.
@@ -23,6 +23,11 @@ GAMMAS = (0.1, 1.0, 10.0)
 # Prices of slack that privileged features do not explain: infinity is published, 1 makes them idle. Ties go to the
 # first, so that privileged features are idle only where that predicts better.
 RESIDUALS = (np.inf, 4.0, 2.0, 1.5, 1.25, 1.1, 1.0)
+
+# The loss of these models is mostly one that no choice of weights changes, so it must be known well.
+ACCURACY = 1e-8
+# Weights are 0 when their norm is below this; margins are 1 and features standardised, so useful ones are not.
+USED = 1e-4
 
 
 @dataclass(frozen=True)
@@ -185,10 +190,24 @@ def _score_setting(setting: Setting, shared: tuple[_Folds, FloatArray]) -> Float
     out = []
     for f, spec, share in fold_models(folds.design, folds.fold, setting):
         # C prices one row; with fewer rows the same balance of norm and loss needs a larger C
-        path = fit_folds(spec.model, grid / (share * folds.rate), spec.model.c[None, :])[0]
+        prices = grid / (share * folds.rate)
+        path = fit_folds(spec.model, prices, spec.model.c[None, :], gap=ACCURACY)[0]
         held_out = folds.fold == f
-        out.append([score_of(spec, one.v, folds.design, held_out, folds.score) for one in path])
+        out.append([score_of(spec, _settled(spec, one.v), folds.design, held_out, folds.score) for one in path])
     return np.array(out)
+
+
+def _settled(spec: Spec, v: FloatArray) -> FloatArray:
+    """Return the variables with weights that are 0 but for the accuracy of the solution set to 0.
+
+    Where the model uses no feature, what is left of the weights still points the right way: their predictions would
+    be too good to be true.
+    """
+    if np.abs(spec.weights_of(v)).sum() > USED:
+        return v
+    out = v.copy()
+    out[: spec.n_features] = 0.0
+    return out
 
 
 def _frame(setting: Setting, grid: FloatArray, scores: FloatArray) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from relbounds.lp.certify import PROMISED, Replaced, dual_bound, inside
 from relbounds.lp.cvxopt_ import push_cvxopt
 from relbounds.lp.highs_ import push_highs
 from relbounds.lp.problem import Polytope, Pushed, Ranges, check_solver
-from relbounds.lp.replaced import Without, push_replaced, starts_for
+from relbounds.lp.replaced import Without, push_replaced, starts_for, without_each
 
 Engine = Callable[[Polytope, np.ndarray], Answer]
 # The first engine answers; the others are asked where its certificate leaves a gap.
@@ -145,6 +145,10 @@ def push_columns(
     if any(len(entry) > 2 for entry in columns):
         A = np.array([entry[2] if len(entry) > 2 else model.A[:, entry[0]] for entry in columns], dtype=float)
     replaced = Replaced(index, G, A)
+    if without is None:
+        without = without_each(polytope, index)
+    if without.active is not None:
+        polytope = replace(polytope, active=without.active)
     starts = starts_for(polytope, replaced, without)
     good = starts.good
     lower, upper, gap = np.full(k, np.nan), np.full(k, np.nan), np.zeros(k)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from relbounds.lp.active import Smaller, smaller
-from relbounds.lp.batch import Answer, chunk_size, join, on_active_rows, run_core
+from relbounds.lp.batch import Answer, chunk_size, guess_active, join, on_active_rows, run_core
 from relbounds.lp.certify import Replaced, dual_bound, rows_at
 from relbounds.lp.interior import Columns
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, Reduced, reduce
-from relbounds.lp.starts import THIN, Ready, find_inside, strictly, thinness
+from relbounds.lp.starts import THIN, Ready, find_inside, prepare, strictly, thinness
+
+# Share of the rows that probes keep at least.
+PROBE_ROWS = 0.2
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,13 @@ class Without:
         By variable: a point inside, in original units.
     proofs : dict
         By variable: multipliers that prove that there is none.
+    active : ndarray of bool, shape (R,), or None
+        Rows worth a slack for probes: more than for the set itself, since a probe moves it.
     """
 
     points: dict[int, np.ndarray]
     proofs: dict[int, Duals]
+    active: np.ndarray | None = None
 
 
 def without_each(polytope: Polytope, variables: Sequence[int]) -> Without:
@@ -48,6 +54,9 @@ def without_each(polytope: Polytope, variables: Sequence[int]) -> Without:
     [0, 1]
     """
     index = np.unique(np.asarray(variables, dtype=int))
+    ready = prepare(polytope)
+    active = guess_active(ready, PROBE_ROWS) if ready.feasible and index.size else None
+    polytope = replace(polytope, active=active)
     model, reduced = polytope.model, reduce(polytope)
     points: dict[int, np.ndarray] = {}
     proofs: dict[int, Duals] = {}
@@ -63,7 +72,7 @@ def without_each(polytope: Polytope, variables: Sequence[int]) -> Without:
         points |= {int(some[i]): found[i] for i in np.flatnonzero(good)}
         for i in np.flatnonzero(~good):
             proofs[int(some[i])] = Duals(duals.lam[[i]], duals.beta[[i]], duals.alpha[[i]])
-    return Without(points, proofs)
+    return Without(points, proofs, active)
 
 
 def seek(
@@ -128,7 +137,7 @@ class Starts:
     good: np.ndarray
 
 
-def starts_for(polytope: Polytope, replaced: Replaced, without: Without | None) -> Starts:
+def starts_for(polytope: Polytope, replaced: Replaced, without: Without) -> Starts:
     """Return, for problems with one replaced column each, points strictly inside and whether there are any.
 
     A point that does not use the variable is tried first, then the proof that there is no such point; only
@@ -140,8 +149,6 @@ def starts_for(polytope: Polytope, replaced: Replaced, without: Without | None) 
     start = np.tile(polytope.start, (B, 1))
     start[np.arange(B), replaced.index] = 0.0
     good = strictly(reduced.core, reduced.into(start), columns)
-    if without is None:
-        without = without_each(polytope, replaced.index[~good].tolist())
     doubtful = []
     for i in np.flatnonzero(~good):
         j = int(replaced.index[i])

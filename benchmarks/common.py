@@ -138,7 +138,7 @@ def markdown(table: pd.DataFrame, digits: int = 2) -> str:
             return "-" if np.isnan(value) else f"{value:.{digits}f}"
         return str(value)
 
-    index = not isinstance(table.index, pd.RangeIndex)
+    index = table.index.name is not None
     frame = table.reset_index() if index else table
     head = [str(c) for c in frame.columns]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

@@ -217,7 +217,7 @@ def report(rows: pd.DataFrame, args: Any) -> str:
         common.provenance(
             "python benchmarks/published.py", ", ".join(f"{k} 0-{v - 1}" for k, v in counts.items())
         ),
-        f"Failed runs: {int(failed.sum())}. A dash: not run. How many runs stand behind each mean is in the last table.",
+        f"Failed runs: {int(failed.sum())}. A dash: not run. The last table counts the runs behind each mean.",
         "",
         "![F1 by set](published.png)",
         "",

@@ -16,7 +16,17 @@ from relbounds.kernel.tune import SCORES
 
 
 def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Fit the design that R described; what R needs to predict by itself comes back with it."""
+    """Fit the design that R described; what R needs to predict by itself comes back with it.
+
+    Examples
+    --------
+    >>> X = {"values": np.arange(4.0).tobytes(), "names": ["x"], "terms": ["x"]}
+    >>> sent = {"n": 4, "X": X, "y": np.array([1.0, 1.0, 2.0, 2.0]).tobytes(), "levels": ["low", "high"]}
+    >>> sent |= {"standardize": True, "response": "y", "formula": "y ~ x"}
+    >>> answer = svor(sent, {"kernel": "linear", "C": 10.0, "cv": 5.0, "seed": 0.0, "n_jobs": 1.0, "solver": "qp"})
+    >>> answer["levels"], answer["supporting"]
+    (['low', 'high'], [2, 3])
+    """
     chosen = {name: value for name, value in options.items() if value is not None}
     if "cost" in chosen:
         side = round(len(chosen["cost"]) ** 0.5)

@@ -31,7 +31,16 @@ class Optimality:
 
 def order_multipliers(rows: MarginRows, alpha: np.ndarray) -> np.ndarray:
     """Return mu_1 .. mu_m (mu_1 = 0): the multipliers of ``b_{j-1} <= b_j`` that the balance of the rows
-    implies."""
+    implies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
+    >>> order_multipliers(rows, np.array([1.0, 0.5, 0.5, 1.0]))
+    array([0. , 0.5])
+    """
     mu = np.zeros(rows.n_thresholds)
     if rows.ordered:
         mu[1:] = -np.cumsum(rows.balance(alpha))[:-1]
@@ -40,14 +49,32 @@ def order_multipliers(rows: MarginRows, alpha: np.ndarray) -> np.ndarray:
 
 def shares(rows: MarginRows, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return alpha as a share of its upper limit (of the largest multiplier where there is none), and 1 (or
-    inf)."""
+    inf).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
+    >>> shares(rows, np.array([1.0, 0.0, 0.0, 2.0]))[0]
+    array([0.5, 0. , 0. , 1. ])
+    """
     finite = np.isfinite(rows.upper)
     unit = np.where(finite, rows.upper, max(float(alpha.max(initial=0.0)), 1e-300))
     return alpha / unit, np.where(finite, 1.0, np.inf)
 
 
 def margins(rows: MarginRows, b: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """Return by how much each row exceeds its margin (negative: the slack it needs)."""
+    """Return by how much each row exceeds its margin (negative: the slack it needs).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
+    >>> margins(rows, np.array([-1.0, 1.0]), np.array([-2.0, 0.0, 2.5]))
+    array([0. , 0. , 0. , 0.5])
+    """
     return rows.sign * (f[rows.sample] - b[rows.threshold]) - rows.h
 
 
@@ -60,6 +87,14 @@ def threshold_intervals(
     interval. Multipliers of an interior point method are never exactly at a bound: with `guess`, its own
     thresholds, a row counts as bound when its multiplier is closer to the bound than its margin is to 0
     (strict complementarity).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
+    >>> threshold_intervals(rows, np.zeros(4), np.array([-2.0, 0.0, 4.0]))
+    (array([-1.,  1.]), array([-1.,  3.]))
     """
     value = f[rows.sample] - rows.sign * rows.h
     scale = float(np.max(alpha, initial=0.0))
@@ -100,7 +135,16 @@ def thresholds(
     order: bool = True,
 ) -> np.ndarray:
     """Return the middle of each interval; with `order`, check that the thresholds are ordered and say so if
-    not."""
+    not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
+    >>> thresholds(rows, np.zeros(4), np.array([-2.0, 0.0, 4.0]), tol=1e-3)
+    array([-1.,  2.])
+    """
     low, up = threshold_intervals(rows, alpha, f, guess)
     low, up = np.where(np.isfinite(low), low, up), np.where(np.isfinite(up), up, low)
     b = (low + up) / 2.0
@@ -109,7 +153,14 @@ def thresholds(
 
 def check_ordered(b: np.ndarray, tol: float) -> np.ndarray:
     """Return b without rounding-size disorder; raise SolverError when thresholds are out of order by more
-    than that."""
+    than that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_ordered(np.array([0.5, 0.5 - 1e-9, 1.0]), 1e-6)
+    array([0.5, 0.5, 1. ])
+    """
     fall = float(np.max(-np.diff(b), initial=0.0))
     if fall > 10 * tol * (1.0 + float(np.abs(b).max(initial=0.0))):
         raise SolverError(
@@ -122,7 +173,17 @@ def check_ordered(b: np.ndarray, tol: float) -> np.ndarray:
 
 def check_free(rows: MarginRows, alpha: np.ndarray, b: np.ndarray, f: np.ndarray) -> Optimality:
     """Check a solution with free slacks (or fixed ones: rows whose upper limit is inf) against the KKT
-    conditions."""
+    conditions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> rows = make_margin_rows(np.array([1, 2]), 2, C=10.0)
+    >>> found = check_free(rows, np.array([0.5, 0.5]), np.array([0.0]), np.array([-1.0, 1.0]))
+    >>> found.violation, found.gap
+    (0.0, 0.0)
+    """
     beta = rows.coefficients(alpha)
     norm2 = float(beta @ f)
     margin = margins(rows, b, f)

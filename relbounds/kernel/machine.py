@@ -38,7 +38,13 @@ SUPPORT = 1e-5
 
 @dataclass(frozen=True)
 class Setting:
-    """The numbers and choices that fix a model."""
+    """The numbers and choices that fix a model.
+
+    Examples
+    --------
+    >>> Setting(C=2.0).replace(width=3.0).width
+    3.0
+    """
 
     order: str = "explicit"
     kernel: Any = "rbf"
@@ -202,7 +208,16 @@ def fit_mixes(
     weights: np.ndarray | None = None,
     K: np.ndarray | None = None,
 ) -> list[Machine]:
-    """Fit one model per mixing weight: the free and the modelled slacks they share are computed once."""
+    """Fit one model per mixing weight: the free and the modelled slacks they share are computed once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[-2.0], [-1.0], [0.5], [1.0], [-0.5], [2.0]])
+    >>> setting = Setting(kernel="linear", slack="mixed", solver="qp")
+    >>> [m.setting.mix for m in fit_mixes(x, np.array([1, 1, 1, 2, 2, 2]), 2, setting, [0.0, 1.0])]
+    [0.0, 1.0]
+    """
     check_setting(setting)
     kernel = Kernel("precomputed") if K is not None else make_kernel(setting.kernel, setting.width)
     y = np.asarray(y, dtype=np.int64)
@@ -292,7 +307,7 @@ class _Problem:
         those."""
         K = self.matrix()
         slack = (1.0 - mix) * free.slack + mix * np.maximum(modelled.slack, 0.0)
-        rows, alpha, guess, steps = solve_fixed(K, self.rows, slack, self.setting.C)
+        rows, alpha, guess, steps = _solve_fixed(K, self.rows, slack, self.setting.C)
         f = K @ rows.coefficients(alpha)
         b = check_ordered(guess, 1e-5)
         machine = self._machine(
@@ -351,7 +366,7 @@ class _Problem:
         )
 
 
-def solve_fixed(
+def _solve_fixed(
     K: np.ndarray, rows: MarginRows, slack: np.ndarray, unit: float
 ) -> tuple[MarginRows, np.ndarray, np.ndarray, int]:
     """Maximise the margin with slacks fixed; returns the rows solved, their multipliers, the thresholds and

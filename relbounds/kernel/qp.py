@@ -195,7 +195,16 @@ def _small_solver(S: np.ndarray) -> Apply:
 
 def balance_matrix(rows: MarginRows) -> np.ndarray:
     """Return the equality constraints over (alpha, mu): the signed sums of each threshold balance, up to
-    mu."""
+    mu.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> balance_matrix(make_margin_rows(np.array([1, 2, 3]), 3))
+    array([[-1.,  1.,  0.,  0.,  1.],
+           [ 0.,  0., -1.,  1., -1.]])
+    """
     m = rows.n_thresholds
     extra = m - 1 if rows.ordered else 0
     A = np.zeros((m, len(rows) + extra))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 # Up to this many terms whose use is open, the choice is exact.
 MOST_EXACT = 30
+# Beyond that, the search stops after this many branches; a count, not a time, so that answers can be repeated.
+MOST_NODES = 200
 # Among sets of equal cost the smaller one is taken: a term costs this share of the dearest one extra.
 NUDGE = 1e-6
 
@@ -105,9 +110,9 @@ def choose(
     other : float, optional
         The cost of every term that `cost` does not name.
     exact : bool, optional
-        Prove the set cheapest however long it takes (True) or use the heuristic (False): drop terms from the
-        dearest to the cheapest as long as an equivalent model is left. By default exact for up to 30 terms
-        whose use is open.
+        Prove the set cheapest however long it takes (True) or use the heuristic (False): stop the search early,
+        drop terms from the dearest to the cheapest as long as an equivalent model is left, and say how much
+        cheaper another set could be. By default exact for up to 30 terms whose use is open.
 
     Returns
     -------
@@ -216,18 +221,19 @@ def _solve(
     if not problem.allows(allowed):
         return None
     proved = exact if exact is not None else int(np.sum(allowed & ~strong)) <= MOST_EXACT
-    found = [
-        _program(piece, problem, weights, strong, allowed, integral=proved)
-        for piece in pieces_of(problem.fitted)
-    ]
-    solved = [one for one in found if one is not None]
-    if proved and solved:
-        chosen, bound = min(solved, key=lambda one: float(weights @ one[0]))
-        chosen = thin_out(problem, chosen, strong & allowed, np.where(weights > 0, np.inf, weights))
-        return chosen, bound, True
-    chosen = thin_out(problem, allowed.copy(), strong & allowed, weights)
-    bound = min((one[1] for one in solved), default=float(weights[strong & allowed].sum()))
-    return chosen, bound, False
+    most = None if proved else MOST_NODES
+    found = [_program(piece, problem, weights, strong, allowed, most) for piece in pieces_of(problem.fitted)]
+    bounds = [bound for _, bound in found]
+    sets = [chosen for chosen, _ in found if chosen is not None]
+    keep = strong & allowed
+    if proved and sets:
+        chosen = min(sets, key=lambda one: float(weights @ one))
+        # what costs nothing is still left out where it is not needed
+        return thin_out(problem, chosen, keep, np.where(weights > 0, np.inf, weights)), min(bounds), True
+    sets = [thin_out(problem, one, keep, weights) for one in (allowed, *sets) if problem.allows(one)]
+    chosen = min(sets, key=lambda one: float(weights @ one))
+    bound = min(bounds)
+    return chosen, bound, bound >= float(weights @ chosen) - NUDGE * float(weights.max(initial=0.0))
 
 
 def thin_out(problem: Terms, chosen: np.ndarray, keep: np.ndarray, weights: FloatArray) -> np.ndarray:
@@ -250,12 +256,12 @@ def _program(
     weights: FloatArray,
     strong: np.ndarray,
     allowed: np.ndarray,
-    *,
-    integral: bool,
-) -> tuple[np.ndarray, float] | None:
+    nodes: int | None,
+) -> tuple[np.ndarray | None, float]:
     """Minimise the cost of switches z over the set, each variable within its range times its term's switch.
 
-    Returns the switched-on terms and the least cost (of the relaxation when not `integral`).
+    Returns the switched-on terms, None where none were found, and a bound that no set undercuts: infinite
+    where there is no set.
     """
     lp = full_lp(polytope)
     fitted, count = problem.fitted, len(problem.names)
@@ -276,17 +282,48 @@ def _program(
     switches = sparse.csc_matrix((values, (rows, cols)), shape=(row, width + count))
     body = sparse.hstack([lp.lhs, sparse.csc_matrix((lp.lhs.shape[0], count))], format="csc")
     scale = max(float(weights.max(initial=0.0)), 1e-12)
-    cost = np.concatenate([np.zeros(width), weights / scale + NUDGE])
-    found: Any = milp(
-        cost,
-        integrality=np.concatenate([np.zeros(width), np.full(count, float(integral))]),
-        bounds=Bounds(
-            np.concatenate([lp.lower, strong & allowed]), np.concatenate([lp.upper, allowed.astype(float)])
-        ),
-        constraints=[LinearConstraint(body, ub=lp.rhs), LinearConstraint(switches, ub=np.zeros(row))],
-        options={"mip_rel_gap": 0.0},
-    )
-    if found.x is None:
-        return None
-    z = found.x[width:]
-    return z > 0.5, float(weights @ z)
+    options: dict[str, Any] = {"mip_rel_gap": 0.0}
+    if nodes is not None:
+        options["node_limit"] = nodes
+    with silence():
+        found: Any = milp(
+            np.concatenate([np.zeros(width), weights / scale + NUDGE]),
+            integrality=np.concatenate([np.zeros(width), np.ones(count)]),
+            bounds=Bounds(
+                np.concatenate([lp.lower, strong & allowed]),
+                np.concatenate([lp.upper, allowed.astype(float)]),
+            ),
+            constraints=[LinearConstraint(body, ub=lp.rhs), LinearConstraint(switches, ub=np.zeros(row))],
+            options=options,
+        )
+    if found.status == 2:
+        return None, math.inf
+    known = getattr(found, "mip_dual_bound", None)
+    bound = scale * (known - NUDGE * count) if known is not None and np.isfinite(known) else 0.0
+    bound = max(bound, float(weights[strong & allowed].sum()))
+    return (None if found.x is None else found.x[width:] > 0.5), bound
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Keep what compiled code prints past Python away from the user's output.
+
+    The mixed-integer solver writes lines about its own inner steps there, whatever it is told.
+    """
+    try:
+        out = sys.__stdout__.fileno() if sys.__stdout__ is not None else None
+    except (OSError, ValueError):
+        out = None
+    if out is None:
+        yield
+        return
+    sys.__stdout__.flush()  # type: ignore[union-attr]
+    kept = os.dup(out)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, out)
+        yield
+    finally:
+        os.dup2(kept, out)
+        os.close(kept)
+        os.close(nowhere)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,11 +77,25 @@ def test_the_heuristic_states_its_gap():
     cost = {"x5": 7.0, "x6": 5.0, "x7": 6.0}
     exact = fit.choose(cost, other=1.0)
     heuristic = fit.choose(cost, other=1.0, exact=False)
-    assert not heuristic.exact
     assert heuristic.bound <= exact.cost + 1e-6 <= heuristic.cost + 2e-6
-    assert 0 <= heuristic.gap <= 1
-    assert "heuristic" in repr(heuristic) and "proved cheapest" in repr(exact)
     assert supports(fit, heuristic.features)
+    assert heuristic.exact == (heuristic.cost == pytest.approx(heuristic.bound))
+    unproved = replace(exact, exact=False, bound=0.75 * exact.cost)
+    assert unproved.gap == pytest.approx(0.25)
+    assert "cheaper by up to 25.0%" in repr(unproved) and "proved cheapest" in repr(exact)
+
+
+def test_many_candidates_are_searched_in_part(monkeypatch):
+    monkeypatch.setattr("relbounds.choose.MOST_EXACT", 2)
+    monkeypatch.setattr("relbounds.choose.MOST_NODES", 1)
+    fit = severity()
+    found = fit.choose({"crp": 20.0, "il6": 3.0}, other=5.0)
+    assert supports(fit, found.features) and 0 <= found.gap < 1
+
+
+def test_the_solver_keeps_quiet(capfd):
+    eight(0.1).choose({}, other=1.0)
+    assert capfd.readouterr().out == ""
 
 
 def test_a_term_is_paid_once():

@@ -80,7 +80,7 @@ def fit_slack(design: Design, options: Options) -> Fitted:
 
 def fit_teacher(design: Design, options: Options) -> Fitted:
     """Fit a plain model on the privileged features, and a student on rows weighed by it."""
-    teacher = fit_plain(teacher_design(design), options.replace(C=None, epsilon=None))
+    teacher = _fit_on_privileged(design, options)
     slacks = teacher_slacks(teacher.spec, teacher.solution.v)
     weights = teacher_weights(slacks, design.family)
     compared = tune_teacher(design, teacher.tuning, weights, options)
@@ -110,6 +110,18 @@ def fit_teacher(design: Design, options: Options) -> Fitted:
         table=judge(table[columns], intervals),
         notes=said,
     )
+
+
+def _fit_on_privileged(design: Design, options: Options) -> Fitted:
+    """Fit the teacher; what it says of its regular features is said of the privileged ones."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        teacher = fit_plain(teacher_design(design), options.replace(C=None, epsilon=None))
+    for one in caught:
+        text = str(one.message).replace("permuted regular", "permuted privileged")
+        warnings.warn(text, one.category, stacklevel=3)
+    renamed = (note.replace("regular features", "privileged features") for note in teacher.notes)
+    return replace(teacher, notes=tuple(renamed))
 
 
 def _as_privileged(named: Mapping[str, Any]) -> dict[str, Any]:

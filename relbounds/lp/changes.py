@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.lp.certify import PROMISED
-from relbounds.lp.engines import ORDER, push_columns, ranges
+from relbounds.lp.engines import push_columns, ranges
 from relbounds.lp.probing import push_several
 from relbounds.lp.problem import Model, Polytope, Ranges
 from relbounds.lp.replaced import Without
@@ -106,8 +106,8 @@ def push_changes(
     [[True], [False]]
     """
     single = all(len(change.variables) == 1 and change.linear is None for change in changes)
-    # a model that knows a point with room in its hard rows is better served by the batch
-    if single and (polytope.model.inner is None or ORDER[solver][0] != "batch"):
+    # few variables and many hard rows: the batch serves such models best, whichever engine is asked for first
+    if single and polytope.model.inner is None:
         columns = [
             (change.variables[0], change.G[0])
             if change.A is None
@@ -118,7 +118,7 @@ def push_changes(
         return [_entry(found, slice(i, i + 1)) for i in range(len(changes))]
     alone = list(range(len(changes)))
     found: list[Ranges | None] = [None] * len(changes)
-    if ORDER[solver][0] == "batch" and len({len(change.variables) for change in changes}) == 1:
+    if len({(len(c.variables), len(c.asked or c.variables)) for c in changes}) == 1:
         together = _together(polytope, changes)
         size = PROMISED * polytope.size
         found = [one if one is not None and np.all(one.gap <= size) else None for one in together]

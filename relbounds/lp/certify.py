@@ -182,12 +182,12 @@ def dual_bound(
         if model.linear.any() or strict:
             # raising a joint multiplier also raises the price of the linear loss: charge that part in full
             shift = np.abs(more[:, None] * l[0] * model.linear)
-            bound = bound + shift @ _largest(polytope)
+            bound = bound + shift @ largest_values(polytope)
     bound = bound - duals.beta @ model.h - duals.alpha @ model.a
     bound = bound + _held_terms(polytope, reduced, norm, held & ((model.penalty > 0) | boxed))
     left = np.where(loose & (model.penalty <= 0), np.abs(reduced), 0.0)
     if left.any():
-        bound = bound + left @ np.where(loose, _largest(polytope), 0.0)
+        bound = bound + left @ np.where(loose, largest_values(polytope), 0.0)
     return bound
 
 
@@ -287,7 +287,7 @@ def _mend(
     return reduced
 
 
-def _largest(polytope: Polytope) -> np.ndarray:
+def largest_values(polytope: Polytope) -> np.ndarray:
     """Return a bound on ``|v_j|`` over the polytope for every variable.
 
     Penalised variables are limited by the norm. A free variable is limited by the rows in which it is the only free

@@ -1,0 +1,26 @@
+"""Screening bounds hold, and are sharp enough to be of use."""
+
+import numpy as np
+import pytest
+from problems import random_polytope
+
+from relbounds.lp.engines import ranges
+from relbounds.lp.screen import screen
+
+
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+@pytest.mark.parametrize("kind", ["noisy", "separable", "copied columns", "wide", "weights"])
+def test_no_model_exceeds_its_screening_bound(kind, tolerance):
+    for seed in range(4):
+        polytope, solution = random_polytope(seed, "ordinal", "explicit", kind, 0.01, tolerance)
+        features = np.flatnonzero(polytope.model.penalty > 0)
+        bound = screen(polytope, solution)[features]
+        found = ranges(polytope, features, "auto")
+        largest = np.maximum(np.abs(found.lower), np.abs(found.upper))
+        assert np.all(largest <= bound + 1e-9 * polytope.size)
+
+
+def test_most_of_many_features_are_settled_without_a_program():
+    polytope, solution = random_polytope(0, "ordinal", "explicit", "noisy", 0.001, n=80, d=300)
+    bound = screen(polytope, solution)[:300] / solution.penalty
+    assert np.mean(bound < 0.1) > 0.5

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from relbounds.bounds import ZERO, signed_ranges
 from relbounds.errors import InfeasibleError, OptionError, nearest
 from relbounds.fit import Fitted, judge, make_table
-from relbounds.lp.full import full_lp
+from relbounds.lp.full import FullLP, full_lp
 from relbounds.lp.problem import Polytope, Ranges
 from relbounds.options import Options
 from relbounds.spec import FloatArray, Target
@@ -325,15 +325,25 @@ def settled_ranges(polytope: Polytope, variables: list[int], options: Options, n
     )
     solver = list(found.solver)
     for i in open_:
+        gaps = []
         for sign, ends in ((1.0, lower), (-1.0, upper)):
             cost = np.zeros(lp.lhs.shape[1])
             cost[variables[i]] = sign
             out = linprog(cost, A_ub=lp.lhs, b_ub=lp.rhs, bounds=bounds, method="highs")
             # the start is a point of the set whatever the engine says
             ends[i] = sign * out.fun if out.status == 0 else polytope.start[variables[i]]
-            gap[i] = 0.0 if out.status == 0 else np.inf
-        feasible[i], solver[i] = True, "highs"
+            gaps.append(abs(out.fun - _dual_value(out, lp)) if out.status == 0 else np.inf)
+        gap[i], feasible[i], solver[i] = max(gaps), True, "highs"
     return Ranges(lower, upper, gap, feasible, tuple(solver))
+
+
+def _dual_value(out: Any, lp: FullLP) -> float:
+    """Return the objective of the multipliers that came with a solution: what proves it."""
+    value = float(out.ineqlin.marginals @ lp.rhs)
+    for ends, marginals in ((lp.lower, out.lower.marginals), (lp.upper, out.upper.marginals)):
+        known = np.isfinite(ends)
+        value += float(marginals[known] @ ends[known])
+    return value
 
 
 def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wish]) -> WhatIf:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from explored import copies, eight, privileged, regression, severity
@@ -9,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relbounds as rb
-from relbounds.bounds import ZERO
-from relbounds.constraints import best_model, phrase
+from relbounds.bounds import ZERO, signed_ranges
+from relbounds.constraints import best_model, phrase, settled_ranges
 
 LOOSE = 1e-5
 
@@ -168,6 +170,18 @@ def test_every_solver_gives_the_same_what_if(solver):
     known = copies().constrain({"x2": (0.05, 0.1)}).table
     for end in ("lower", "upper"):
         assert np.allclose(held[end], known[end], atol=LOOSE)
+
+
+def test_what_an_engine_leaves_open_is_settled_and_proved(monkeypatch):
+    fit = copies()
+    tope, norm = fit._fitted.polytope, fit._fitted.norm
+    known = signed_ranges(tope, [0, 1, 2, 3], fit._fitted.options)
+    lost = replace(known, lower=known.lower * np.nan, gap=np.full(4, np.inf))
+    monkeypatch.setattr("relbounds.constraints.signed_ranges", lambda *_: lost)
+    found = settled_ranges(tope, [0, 1, 2, 3], fit._fitted.options, norm)
+    assert np.allclose(found.lower, known.lower, atol=LOOSE * norm)
+    assert np.allclose(found.upper, known.upper, atol=LOOSE * norm)
+    assert (found.gap < ZERO * norm).all() and set(found.solver) == {"highs"}
 
 
 def test_privileged_features_in_the_slack_can_be_switched_off():

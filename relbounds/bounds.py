@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -58,8 +58,28 @@ def equivalent_models(model: Model, solution: Solution, delta: float, tolerance:
     return share_active(Polytope(model, norm=norm, loss=loss, start=solution.v))
 
 
-def signed_ranges(polytope: Polytope, variables: Sequence[int], options: Options) -> Ranges:
-    """Return the least and the greatest value of each variable over the set: two linear programs each."""
+def signed_ranges(
+    polytope: Polytope,
+    variables: Sequence[int],
+    options: Options,
+    skipped: Mapping[int, float] | None = None,
+) -> Ranges:
+    """Return the least and the greatest value of each variable over the set: two linear programs each.
+
+    Variables in `skipped` get minus and plus the bound given there instead.
+    """
+    if skipped:
+        every = np.asarray(variables)
+        asked = [j for j in variables if j not in skipped]
+        none = np.zeros(0)
+        found = signed_ranges(polytope, asked, options) if asked else Ranges(none, none, none, none > 0, ())
+        limit = np.array([skipped.get(j, 0.0) for j in variables])
+        kept = ~np.isin(every, list(skipped))
+        lower, upper, gap = -limit, limit.copy(), np.zeros(every.size)
+        lower[kept], upper[kept], gap[kept] = found.lower, found.upper, found.gap
+        names = iter(found.solver)
+        solver = tuple(next(names) if one else "screen" for one in kept)
+        return Ranges(lower, upper, gap, np.ones(every.size, dtype=bool), solver)
     tasks = [[variables[i] for i in piece] for piece in chunks(len(variables), CHUNK)]
     with stage("bounds", len(variables), options.progress) as done:
         pieces = run(

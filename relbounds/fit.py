@@ -16,6 +16,7 @@ from relbounds.bounds import ZERO, equivalent_models, relevance, resolve_delta, 
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning
 from relbounds.lp.problem import Polytope, Ranges
+from relbounds.lp.screen import screen
 from relbounds.options import Options
 from relbounds.privileged import roomy
 from relbounds.probes import (
@@ -29,6 +30,9 @@ from relbounds.probes import (
 )
 from relbounds.spec import FloatArray, Spec, build
 from relbounds.tune import Tuning, tune
+
+# With more features than this, those that cannot rise above the noise are screened unless the user says otherwise.
+MANY = 1000
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,6 @@ def finish(
     delta = resolve_delta(options.delta, losses, float(losses.sum()))
     polytope = roomy(spec, equivalent_models(spec.model, solution, delta, options.tolerance))
     variables = [j for target in spec.targets for j in target.variables]
-    ranges = signed_ranges(polytope, variables, options)
     features = {"regular": design.X, "privileged": design.Z} if spec.functions else {"regular": design.X}
     populations = {
         part: draw_population(spec, X, polytope, norm, options, part) for part, X in features.items()
@@ -114,8 +117,13 @@ def finish(
             spec, features[part], polytope, norm, options, part, term
         )
     intervals = {part: intervals_of(one, options) for part, one in populations.items()}
+    skipped = screened(spec, polytope, solution, norm, intervals, options)
+    ranges = signed_ranges(polytope, variables, options, skipped)
     said = [*tuning.notes, *notes, *probe_notes(populations, options)]
     table = make_table(spec, solution.v, ranges, norm, intervals)
+    if skipped:
+        table["screened"] = [any(j in skipped for j in target.variables) for target in spec.targets]
+        said.append(f"{len(skipped)} features were screened: their upper bound, below the noise, is no least one.")
     said += certificate_notes(spec, ranges, norm)
     return Fitted(
         design,
@@ -133,6 +141,32 @@ def finish(
         tuple(said),
         help,
     )
+
+
+def screened(
+    spec: Spec,
+    polytope: Polytope,
+    solution: Solution,
+    norm: float,
+    intervals: Mapping[str, tuple[Interval, Interval]],
+    options: Options,
+) -> dict[int, float]:
+    """Return upper bounds of the variables that need no linear program: even these lie below the noise.
+
+    Worked out on request (``screen=True``), or when there are very many features; only for models without
+    correcting functions, where a feature is one variable.
+    """
+    wanted = options.screen if options.screen is not None else len(spec.targets) > MANY
+    if not wanted or spec.functions:
+        return {}
+    bound = screen(polytope, solution)
+    found = {}
+    for target in spec.targets:
+        _, greatest = intervals.get(f"{target.part}: {target.term}", intervals[target.part])
+        (j,) = target.variables
+        if bound[j] / norm <= greatest.upper:
+            found[j] = float(bound[j])
+    return found
 
 
 def intervals_of(population: Population, options: Options) -> tuple[Interval, Interval]:

@@ -114,8 +114,8 @@ def push_changes(
             else (change.variables[0], change.G[0], change.A[0])
             for change in changes
         ]
-        found = push_columns(polytope, columns, solver, without)
-        return [_entry(found, slice(i, i + 1)) for i in range(len(changes))]
+        pushed = push_columns(polytope, columns, solver, without)
+        return [_entry(pushed, slice(i, i + 1)) for i in range(len(changes))]
     alone = list(range(len(changes)))
     found: list[Ranges | None] = [None] * len(changes)
     if len({(len(c.variables), len(c.asked or c.variables)) for c in changes}) == 1:

@@ -122,7 +122,7 @@ def tune_teacher(design: Design, teacher: Tuning, weights: FloatArray, options: 
         part = rate * float((small.weights * own).sum()) / total
         rows.append(spec.model.c * own[spec.rows.sample] / part)
     with stage("tuning, student", 1, options.progress) as done:
-        paths = fit_folds(spec.model, grid, np.array(rows))
+        paths = fit_folds(spec.model, grid.tolist(), np.array(rows))
         done(1)
     scores = np.array(
         [
@@ -191,7 +191,7 @@ def _score_setting(setting: Setting, shared: tuple[_Folds, FloatArray]) -> Float
     for f, spec, share in fold_models(folds.design, folds.fold, setting):
         # C prices one row; with fewer rows the same balance of norm and loss needs a larger C
         prices = grid / (share * folds.rate)
-        path = fit_folds(spec.model, prices, spec.model.c[None, :], gap=ACCURACY)[0]
+        path = fit_folds(spec.model, prices.tolist(), spec.model.c[None, :], gap=ACCURACY)[0]
         held_out = folds.fold == f
         out.append([score_of(spec, _settled(spec, one.v), folds.design, held_out, folds.score) for one in path])
     return np.array(out)

@@ -169,7 +169,7 @@ def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> In
         return Interval(float(ordered[0]), float(ordered[rank - 1]), level, kind, values)
     half = float(stats.t.ppf(level, m - 1)) * float(np.std(values, ddof=1)) * np.sqrt(1 + 1 / m)
     mean = float(np.mean(values))
-    return Interval(max(0.0, mean - half), mean + half, level, kind, values)
+    return Interval(max(0.0, float(mean - half)), float(mean + half), level, kind, values)
 
 
 def tail_probability(relevance: FloatArray, interval: Interval) -> FloatArray:

@@ -80,6 +80,7 @@ def test_version_runs_as_a_command():
     assert out.returncode == 0 and out.stdout == f"relbounds {rb.__version__}\n"
 
 
+@pytest.mark.filterwarnings("ignore::relbounds.errors.RelboundsWarning")
 def test_demo_prints_the_table_and_writes_the_figure(tmp_path, capsys):
     assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
     out = capsys.readouterr().out

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from relbounds.results import RelboundsResults
 
-# Where the tree is cut by default, as a share of its tallest link.
-CUT = 0.5
+# Where the tree is cut by default, as a share of its tallest link; for overlaps the tallest possible is 1.
+CUT = {"context": 0.5, "overlap": 0.3}
+# Features whose distance is below this share of a typical context play one role, however short all links are.
+ALIKE = 0.1
 WAYS = ("context", "overlap")
 
 
@@ -126,7 +128,8 @@ def groups(
     ----------
     fit : RelboundsResults
     cut : float, optional
-        Where to cut the tree, as a share of its tallest link; 0.5 unless `k` is given.
+        Where to cut the tree, as a share of its tallest link, 0.5 by default; by overlap the share that may
+        be missing from a full overlap, 0.3 by default.
     k : int, optional
         The wanted number of groups instead, by the tree alone.
     part : {"regular", "privileged"}
@@ -135,8 +138,8 @@ def groups(
         What makes two features alike.
     by_class : bool
         Let the classes speak too: a strong feature has no stand-in and is a group of its own, irrelevant
-        features are one group, and the tallest link is sought among relevant features and one that moves
-        nothing. False cuts the tree of all features and asks nothing else, as published.
+        features are one group, and the tallest link is sought among relevant features only. False cuts the
+        tree of all features and asks nothing else, as published.
 
     Returns
     -------
@@ -202,10 +205,10 @@ def label(found: Groups, cut: float | None, k: int | None, by_class: bool) -> tu
     check_cut(cut, k)
     names = found.labels.index
     if k is not None or not by_class:
-        return cut_tree(found.linkage, names, cut, k)
+        return cut_tree(found.linkage, names, CUT[found.by] if cut is None and k is None else cut, k)
     classes = found.fit.table.loc[names, "relevance"].to_numpy()
     weak = np.flatnonzero(classes == "weak")
-    height = (CUT if cut is None else float(cut)) * tallest_link(found, classes != "irrelevant")
+    height = cut_height(found, classes != "irrelevant", CUT[found.by] if cut is None else float(cut))
     # 0 holds the irrelevant features, negative numbers the strong ones
     raw = np.where(classes == "strong", -1 - np.arange(len(names)), 0)
     raw[weak] = 1
@@ -215,17 +218,16 @@ def label(found: Groups, cut: float | None, k: int | None, by_class: bool) -> tu
     return pd.Series(_renumber(raw), index=names, name="group"), height
 
 
-def tallest_link(found: Groups, relevant: NDArray[np.bool_]) -> float:
-    """Return the tallest link among relevant features and one that moves nothing; overlaps have a scale: 1."""
+def cut_height(found: Groups, relevant: NDArray[np.bool_], cut: float) -> float:
+    """Return where to cut, by the tallest link among relevant features; overlaps have a scale of their own."""
     if found.by == "overlap":
-        return 1.0
-    count = int(relevant.sum())
-    if count == 0:
+        return cut
+    if relevant.sum() < 2:
         return 0.0
-    far = np.zeros((count + 1, count + 1))
-    far[:-1, :-1] = found.distance.to_numpy()[np.ix_(relevant, relevant)]
-    far[:-1, -1] = far[-1, :-1] = np.linalg.norm(found.contexts.to_numpy(), axis=1)[relevant]
-    return float(linkage(squareform(far, checks=False), method="single")[:, 2].max())
+    among = found.distance.to_numpy()[np.ix_(relevant, relevant)]
+    tallest = float(linkage(squareform(among, checks=False), method="single")[:, 2].max())
+    typical = float(np.median(np.linalg.norm(found.contexts.to_numpy(), axis=1)[relevant]))
+    return max(cut * tallest, ALIKE * typical)
 
 
 def _renumber(raw: Iterable[int]) -> list[int]:
@@ -257,7 +259,7 @@ def cut_tree(tree: FloatArray, names: pd.Index, cut: float | None, k: int | None
     check_cut(cut, k)
     heights = tree[:, 2]
     if k is None:
-        height = (CUT if cut is None else float(cut)) * float(heights.max())
+        height = (CUT["context"] if cut is None else float(cut)) * float(heights.max())
         raw = fcluster(tree, height, criterion="distance")
     else:
         # k groups exist even where links are of equal height: cut the last k - 1 of them

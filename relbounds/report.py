@@ -85,7 +85,7 @@ def write_report(
         Where to write; the folder must exist.
     title : str, optional
     groups : bool, optional
-        Whether to group the features; by default for up to 40 of them.
+        Whether to group the features; by default for up to 40 of them, and not in a what-if.
     sweep : bool
         Whether to show the bounds along the tolerance.
     stability : int
@@ -115,7 +115,7 @@ def write_report(
         "Model": _model(fit),
     }
     if groups is None:
-        groups = 3 <= fit.design.X.shape[1] <= MOST_GROUPED
+        groups = 3 <= fit.design.X.shape[1] <= MOST_GROUPED and not fit.constraints
     if groups:
         sections["Groups"] = _groups(fit)
     if sweep:

@@ -41,6 +41,26 @@ def test_published_sets_of_identical_pairs():
     assert (table > 0).to_numpy().sum() == 5  # five groups, one label each
 
 
+@pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.slow), 2, 3])
+def test_published_sets_with_defaults(number):
+    """Wide tolerances, where all contexts look alike, are where a careless cut merges everything."""
+    simulated = rb.simulate.paper_group_set(number, seed=1)
+    fit = rb.relbounds(simulated.formula, simulated.data, C=0.3, probes=10)
+    for by in ("context", "overlap"):
+        table = pd.crosstab(fit.groups(by=by).labels, simulated.groups)
+        pairs = [g for g in table.columns if g > 0]
+        # no two pairs share a group, and no pair is torn apart
+        assert ((table[pairs] > 0).sum(axis=0) == 1).all() and ((table[pairs] > 0).sum(axis=1) <= 1).all()
+
+
+def test_copies_alone_are_one_group():
+    simulated = rb.simulate.binary(n=80, strong=0, weak=4, irrelevant=2, seed=2)
+    fit = rb.relbounds(simulated.formula, simulated.data, C=1.0, probes=10)
+    for by in ("context", "overlap"):
+        labels = fit.groups(by=by).labels
+        assert labels[["x1", "x2", "x3", "x4"]].nunique() == 1 and labels["x5"] != labels["x1"]
+
+
 def test_contexts_are_what_the_what_if_says():
     fit = copies()
     found = fit.groups(k=3)

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 import relbounds as rb
 from relbounds.baseline import fit_baseline
 from relbounds.design import make_design
+from relbounds.fit_privileged import is_able
 from relbounds.metrics import mmae
 from relbounds.options import make_options
 from relbounds.privileged import build_any, teacher_design, teacher_slacks, teacher_weights
@@ -77,8 +78,9 @@ def compare(kind: str, n: int, seed: int) -> dict[str, Any]:
                 lessons = tune(teacher_design(train), base)
                 teacher = build(teacher_design(train), lessons.setting)
                 slacks = teacher_slacks(teacher, fit_baseline(teacher.model, lessons.C).v)
-                weights = teacher_weights(slacks, "ordinal")
-                tuning = tune_teacher(train, lessons, weights, chosen).tuning
+                able = is_able(lessons.score, train.y, "ordinal")
+                weights = teacher_weights(slacks, "ordinal") if able else np.ones(n)
+                tuning = tune_teacher(train, lessons if able else None, weights, chosen).tuning
                 spec = build(_weighed(train, weights), tuning.setting)
             else:
                 tuning = tune_slack(train, chosen).tuning

@@ -81,9 +81,10 @@ def fit_slack(design: Design, options: Options) -> Fitted:
 def fit_teacher(design: Design, options: Options) -> Fitted:
     """Fit a plain model on the privileged features, and a student on rows weighed by it."""
     teacher = _fit_on_privileged(design, options)
+    able = is_able(teacher.tuning.score, design.y, design.family)
     slacks = teacher_slacks(teacher.spec, teacher.solution.v)
-    weights = teacher_weights(slacks, design.family)
-    compared = tune_teacher(design, teacher.tuning, weights, options)
+    weights = teacher_weights(slacks, design.family) if able else np.ones(len(slacks))
+    compared = tune_teacher(design, teacher.tuning if able else None, weights, options)
     tuning = compared.tuning
     taught = replace(design, weights=design.weights * weights)
     spec = build(taught, tuning.setting)
@@ -97,6 +98,11 @@ def fit_teacher(design: Design, options: Options) -> Fitted:
         f"The teacher lowers the weight of {lessened} of {len(weights)} training rows; the bounds of "
         "privileged features are those of the teacher, as shares of its own norm.",
     ]
+    if not able:
+        notes.append(
+            "The teacher predicts no better from the privileged features than one constant would, so it is not "
+            "listened to: every row keeps its weight."
+        )
     student = finish(taught, options, tuning, spec, solution, used if used > ZERO else 1.0, notes, help)
     table = pd.concat([student.table, teacher.table.assign(part="privileged")])
     intervals = {**student.intervals, **_as_privileged(teacher.intervals)}
@@ -110,6 +116,24 @@ def fit_teacher(design: Design, options: Options) -> Fitted:
         table=judge(table[columns], intervals),
         notes=said,
     )
+
+
+def is_able(score: float | None, y: np.ndarray, family: str) -> bool:
+    """Return whether a teacher's cross-validated score beats every constant prediction.
+
+    Examples
+    --------
+    >>> y = np.array([1, 2, 3])
+    >>> is_able(0.5, y, "ordinal"), is_able(1.1, y, "ordinal")
+    (True, False)
+    """
+    _, measure, larger = METRICS[family]
+    if score is None:
+        return True
+    if family == "regression":
+        return score > 0.0
+    constants = [measure(y, np.full(len(y), level)) for level in np.unique(y)]
+    return score > max(constants) if larger else score < min(constants)
 
 
 def _fit_on_privileged(design: Design, options: Options) -> Fitted:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relbounds.baseline import fit_folds, fit_path
+from relbounds.baseline import fit_folds
 from relbounds.design import Design
 from relbounds.options import Options
 from relbounds.parallel import run
@@ -95,34 +95,33 @@ def tune_slack(design: Design, options: Options) -> Compared:
     return Compared(tuning, float(plain.score or 0.0), float(best["se"]))
 
 
-def tune_teacher(design: Design, teacher: Tuning, weights: FloatArray, options: Options) -> Compared:
-    """Choose C of a student; each fold has a teacher of its own that never saw the rows held out."""
+def tune_teacher(design: Design, teacher: Tuning | None, weights: FloatArray, options: Options) -> Compared:
+    """Choose C of a student; each fold has a teacher of its own that never saw the rows held out.
+
+    Parameters
+    ----------
+    design : Design
+        The student's data, with case weights of their own.
+    teacher : Tuning or None
+        The teacher's C and setting; None where it is not listened to.
+    weights : array
+        The weights the teacher gives on all rows.
+    """
     name, score, larger = METRICS[design.family]
     plain = _plain(design, options)
     small, rate, notes = subsample(design, options.seed)
-    if len(small.y) < len(design.y):
-        lessons = build(teacher_design(small), teacher.setting)
-        weights = teacher_weights(
-            teacher_slacks(lessons, fit_path(lessons.model, [teacher.C / rate])[0].v), design.family
-        )
     fold, fold_notes = make_folds(small, options.cv, options.seed)
+    numbers = [f for f in range(fold.max() + 1) if np.any(fold == f)]
     grid = grid_of_C(design, plain.setting, options)
     spec = build(small, plain.setting)
-    numbers = [f for f in range(fold.max() + 1) if np.any(fold == f)]
-    lessons = build(teacher_design(small), teacher.setting)
-    share = [rate * float(small.weights[fold != f].sum() / small.weights.sum()) for f in numbers]
-    prices = np.array(
-        [lessons.model.c * (fold[lessons.rows.sample] != f) / s for f, s in zip(numbers, share, strict=True)]
-    )
-    taught = fit_folds(lessons.model, [teacher.C], prices)
-    total = float((small.weights * weights).sum())
-    rows = []
-    for f, path in zip(numbers, taught, strict=True):
-        own = teacher_weights(teacher_slacks(lessons, path[0].v), design.family) * (fold != f)
-        part = rate * float((small.weights * own).sum()) / total
-        rows.append(spec.model.c * own[spec.rows.sample] / part)
+    # C prices one row of full weight: a fold that carries less weight in all needs a larger one
+    total = float((design.weights * weights).sum())
+    prices = []
+    for own in _lessons(small, teacher, fold, numbers, rate):
+        share = float((small.weights * own).sum()) / total
+        prices.append(spec.model.c * own[spec.rows.sample] / share)
     with stage("tuning, student", 1, options.progress) as done:
-        paths = fit_folds(spec.model, grid.tolist(), np.array(rows))
+        paths = fit_folds(spec.model, grid.tolist(), np.array(prices))
         done(1)
     scores = np.array(
         [
@@ -132,18 +131,34 @@ def tune_teacher(design: Design, teacher: Tuning, weights: FloatArray, options: 
     )
     table = _frame(plain.setting, grid, scores).drop(columns=["gamma", "residual"])
     best = table.loc[choose(table, options.rule, larger)]
-    rule = "fixed" if len(table) == 1 else options.rule
     tuning = Tuning(
-        float(best["C"]),
-        plain.setting,
-        name,
-        float(best["mean"]),
-        table,
-        len(numbers),
-        rule,
-        notes + fold_notes,
+        C=float(best["C"]),
+        setting=plain.setting,
+        metric=name,
+        score=float(best["mean"]),
+        table=table,
+        folds=len(numbers),
+        rule="fixed" if len(table) == 1 else options.rule,
+        notes=notes + fold_notes,
     )
     return Compared(tuning, float(plain.score or 0.0), float(best["se"]))
+
+
+def _lessons(
+    design: Design, teacher: Tuning | None, fold: NDArray[np.intp], numbers: Sequence[int], rate: float
+) -> list[FloatArray]:
+    """Return the weights that each fold's own teacher gives; held-out rows have none."""
+    if teacher is None:
+        return [(fold != f).astype(float) for f in numbers]
+    spec = build(teacher_design(design), teacher.setting)
+    shares = [rate * float(design.weights[fold != f].sum() / design.weights.sum()) for f in numbers]
+    prices = np.array(
+        [spec.model.c * (fold[spec.rows.sample] != f) / share for f, share in zip(numbers, shares, strict=True)]
+    )
+    return [
+        teacher_weights(teacher_slacks(spec, path[0].v), design.family) * (fold != f)
+        for f, path in zip(numbers, fit_folds(spec.model, [teacher.C], prices), strict=True)
+    ]
 
 
 def _plain(design: Design, options: Options) -> Tuning:

@@ -8,9 +8,9 @@ need_forest <- function() {
 test_that("a product of two features is seen, and its table is one of R", {
   need_forest()
   set.seed(1)
-  data <- data.frame(matrix(rnorm(200 * 4), 200, dimnames = list(NULL, c("a", "b", "c", "d"))))
+  data <- data.frame(matrix(rnorm(400 * 4), 400, dimnames = list(NULL, c("a", "b", "c", "d"))))
   data$grade <- cut(data$a * data$b, c(-Inf, -0.3, 0.3, Inf), labels = c("low", "mid", "high"), ordered_result = TRUE)
-  fit <- forest_relevance(grade ~ ., data, probes = 6, repeats = 1)
+  fit <- forest_relevance(grade ~ ., data, probes = 10, repeats = 1)
   expect_s3_class(fit, "relbounds_forest")
   expect_identical(fit$family, "ordinal")
   expect_setequal(selected(fit, "strong"), c("a", "b"))

@@ -29,9 +29,10 @@ SOLVERS = ("auto", "smo", "qp")
 # Up to this size the whole kernel matrix is made at once (32 MB); beyond it SMO computes and caches rows on
 # demand.
 WHOLE_MATRIX = 2000
-# solver="auto": up to SMALL rows, SMO hands over to the quadratic program after PATIENCE steps per row.
+# solver="auto": up to SMALL rows, SMO hands over to the quadratic program after PATIENCE steps (n^2 / 2 if that is
+# more), which is about when the other would have been done.
 SMALL = 1000
-PATIENCE = 40
+PATIENCE = 30_000
 # A multiplier counts from this share of its limit on: interior point solutions never reach 0 exactly.
 SUPPORT = 1e-5
 
@@ -273,7 +274,7 @@ class _Problem:
         if self.rows.n > SMALL:
             return self._free("smo")
         try:  # a large C with a wide kernel can keep SMO busy for very long; small problems have a way out
-            return self._free("smo", PATIENCE * self.rows.n)
+            return self._free("smo", max(PATIENCE, self.rows.n**2 // 2))
         except SolverError:
             return self._free("qp")
 

@@ -280,8 +280,8 @@ def test_steps_that_run_out_are_reported(make):
 
 
 def test_where_smo_takes_long_small_problems_go_to_the_qp(make, monkeypatch):
-    X, y = make(60, 2, 3, 2.0)
-    monkeypatch.setattr("relbounds.kernel.machine.PATIENCE", 1)
+    X, y = make(40, 2, 3, 2.0)
+    monkeypatch.setattr("relbounds.kernel.machine.PATIENCE", 100)
     hard = fit_machine(X, y, 3, Setting(C=1000.0, width=5.0))
     assert hard.solver == "qp"
     patient = fit_machine(X, y, 3, Setting(C=1000.0, width=5.0, solver="smo", tol=1e-6))

@@ -101,6 +101,10 @@ def draw_population(
     # what is left without a feature decides most of its probes, so it is worked out once
     wanted = part == "regular" and options.probes and polytope.model.inner is None
     variables = [block[0] for block in blocks if len(block) == 1 and wanted]
+    if len(variables) > options.probes:
+        # of many features only those are looked at that will be drawn to begin with
+        picked = {blocks[_pick(options.seed, part, draw, len(blocks))[0]][0] for draw in range(options.probes)}
+        variables = [k for k in variables if k in picked]
     without = without_each(polytope, variables)
     with stage(f"probes, {term or part}", options.probes, options.progress) as done:
         while len(lower) < options.probes and draws < most:
@@ -127,12 +131,18 @@ def draw_population(
     return Population(np.array(lower[:most]), np.array(upper[:most]), draws, infeasible)
 
 
+def _pick(seed: int, part: str, draw: int, count: int) -> tuple[int, np.random.Generator]:
+    """Return which of `count` blocks a draw permutes, and the generator it goes on with."""
+    rng = np.random.default_rng([seed, PARTS.index(part) + 1, draw])
+    return int(rng.integers(count)), rng
+
+
 def _probe(task: range, shared: tuple) -> list[Ranges]:
     spec, X, polytope, seed, solver, part, blocks, without = shared
     changes = []
     for draw in task:
-        rng = np.random.default_rng([seed, PARTS.index(part) + 1, draw])
-        block = blocks[int(rng.integers(len(blocks)))]
+        place, rng = _pick(seed, part, draw, len(blocks))
+        block = blocks[place]
         order = rng.permutation(len(X))
         one = [spec.change(part, k, X[order, k]) for k in block]
         asked = one[int(rng.integers(len(block)))].variables

@@ -13,86 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
-# Products of pairs of columns are kept when they take less than this many bytes.
-KEPT_PAIRS = 64 * 2**20
-BLOCK = 2**20
-
-
-class Grams:
-    """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once.
-
-    For few columns all products of two columns are made once, and one matrix product serves every weight vector;
-    for many columns each weight vector has a rank-k update of its own.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Grams(np.array([[1.0, 2.0]]))(np.array([[4.0]])).tolist()
-    [[[4.0, 8.0], [8.0, 16.0]]]
-    """
-
-    def __init__(self, matrix: np.ndarray) -> None:
-        self.matrix = matrix
-        rows, q = matrix.shape
-        self.first, self.second = np.triu_indices(q)
-        self.pairs: np.ndarray | None = None
-        self.few = q <= 96
-        self.kept = self.few and rows * self.first.size * 8 <= KEPT_PAIRS
-
-    def padded(self) -> Grams:
-        """Return the same with one more column of zeros, sharing what is kept."""
-        return _Padded(self)
-
-    def _pairs(self, rows: slice) -> np.ndarray:
-        part = self.matrix[rows]
-        return part[:, self.first] * part[:, self.second]
-
-    def __call__(self, D: np.ndarray) -> np.ndarray:
-        """Return the Gram matrices, shape (len(D), q, q)."""
-        B = D.shape[0]
-        rows, q = self.matrix.shape
-        out = np.empty((B, q, q))
-        if self.few and B >= 6:
-            if self.kept and self.pairs is None:
-                self.pairs = self._pairs(slice(None))
-            flat = D @ self.pairs if self.pairs is not None else self._in_blocks(D)
-            out[:, self.first, self.second] = flat
-            out[:, self.second, self.first] = flat
-            return out
-        step = max(1, BLOCK // max(q, 1))
-        for b in range(B):
-            # rows whose weight is negligible against the largest one of the block cannot be seen in the result
-            root = np.sqrt(D[b])
-            seen = np.flatnonzero(root > 1e-9 * root.max(initial=0.0))
-            total = np.zeros((q, q))
-            for first in range(0, seen.size, step):
-                chosen = seen[first : first + step]
-                part = self.matrix[chosen] * root[chosen, None]
-                total += part.T @ part
-            out[b] = total
-        return out
-
-    def _in_blocks(self, D: np.ndarray) -> np.ndarray:
-        rows = self.matrix.shape[0]
-        step = max(64, BLOCK // self.first.size)
-        flat = np.zeros((D.shape[0], self.first.size))
-        for first in range(0, rows, step):
-            part = slice(first, min(first + step, rows))
-            flat += D[:, part] @ self._pairs(part)
-        return flat
-
-
-class _Padded(Grams):
-    def __init__(self, inner: Grams) -> None:
-        self.inner = inner
-
-    def __call__(self, D: np.ndarray) -> np.ndarray:
-        small = self.inner(D)
-        out = np.zeros((len(D), small.shape[1] + 1, small.shape[1] + 1))
-        out[:, :-1, :-1] = small
-        return out
+from relbounds.lp.grams import Factor, Grams, Wide
 
 
 @dataclass(frozen=True)
@@ -265,36 +187,28 @@ def _gram(core: Core, D: np.ndarray, columns: Columns | None, hard: bool = False
     return M
 
 
-class _Factor:
-    """Cholesky factors of scaled matrices, with the least ridge that makes each of them positive."""
-
-    def __init__(self, M: np.ndarray) -> None:
-        q = M.shape[1]
-        diagonal = np.einsum("bii->bi", M)
-        floor = 1e-30 * np.max(diagonal, axis=1, initial=0.0, keepdims=True) + 1e-300
-        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
-        M *= self.scale[:, :, None]
-        M *= self.scale[:, None, :]
-        self.parts = []
-        for one in M:
-            ridge = 1e-15
-            while True:
-                trial = one.copy()
-                trial.flat[:: q + 1] += ridge
-                # the matrix is symmetric, so its transpose is the column-major array LAPACK wants
-                factor, info = dpotrf(trial.T, lower=0, overwrite_a=1)
-                if info == 0 or ridge > 1.0 or not np.isfinite(ridge):
-                    break
-                ridge *= 100.0
-            self.parts.append(factor)
-
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Return the solutions for right-hand sides of shape (B, q, k)."""
-        x = rhs * self.scale[:, :, None]
-        for b, factor in enumerate(self.parts):
-            x[b] = dpotrs(factor, x[b], lower=0)[0]
-        x *= self.scale[:, :, None]
-        return x
+def _normal(
+    core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Columns | None
+) -> Factor | Wide:
+    """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller."""
+    s, rows = core.pen.size, core.h.size + core.a.size
+    if s <= 1.5 * rows + 50:
+        M = _gram(core, D, columns)
+        if core.a.size:
+            M += _gram(core, Da, columns, hard=True)
+        M.reshape(len(D), -1)[:, : s * (core.q + 1) : core.q + 1] += E
+        return Factor(M)
+    both = np.vstack([core.G, core.A])
+    diagonal = np.zeros((len(D), core.q))
+    diagonal[:, :s] = E
+    parts = []
+    for b in range(len(D)):
+        own = both
+        if columns is not None:
+            own = both.copy()
+            own[:, columns.index[b]] = np.concatenate([columns.G[b], columns.A[b]], axis=-1).T
+        parts.append((own, np.concatenate([D[b], Da[b]])))
+    return Wide(parts, diagonal)
 
 
 def _over(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
@@ -315,13 +229,9 @@ class _Linear:
         np.divide(1.0, self.i34, out=self.i34)
         self.E4 = D4 * self.i34
         self.E3 = D3 * self.i34
-        # a product of factors, never a difference: cancellation would ruin the factor
-        M = _gram(core, D3 * self.E4, columns)
-        if core.a.size:
-            M += _gram(core, Da, columns, hard=True)
         self.tilt = (D1 - D2) * self.i12
-        M.reshape(B, -1)[:, : s * (core.q + 1) : core.q + 1] += 4.0 * D1 * D2 * self.i12
-        self.factor = _Factor(M)
+        # products of factors, never differences: cancellation would ruin the factor
+        self.factor = _normal(core, D3 * self.E4, Da, 4.0 * D1 * D2 * self.i12, columns)
         if K:
             push = times_t(core, self.E4 * core.c, columns)
             N = self.N = core.Lin.T[None] - push[:, :, None] * core.l

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relbounds.lp.interior import Columns, Core, Grams
+from relbounds.lp.grams import Grams
+from relbounds.lp.interior import Columns, Core
 from relbounds.lp.problem import Polytope
 
 # A loss budget below this share of the total price is no budget at all: every row must be met.

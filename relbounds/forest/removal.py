@@ -22,14 +22,16 @@ from numpy.typing import NDArray
 
 from relbounds.forest import cluster
 from relbounds.forest.facts import Array, Found, Group, Settings
-from relbounds.forest.importance import shadow_importance
+from relbounds.forest.importance import chance, importance_interval, shadow_importance
 from relbounds.forest.learner import Learner, Problem, constant_loss, heldout, splits
 from relbounds.parallel import run
-from relbounds.probes import Interval, prediction_interval, tail_probability
+from relbounds.probes import Interval, prediction_interval
 from relbounds.progress import stage
 
 ALIKE = 0.7
 """Similarity from which features take turns in the importance forest."""
+COPIES = 0.95
+"""Similarity from which features count as copies of each other."""
 RELATED = 0.3
 """Similarity down to which clusters are tried as groups of stand-ins."""
 SCREEN = 0.2
@@ -53,15 +55,21 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
     alike = cluster.similarity(problem.X, settings.seed)
     tight = cluster.flat(alike, ALIKE)
     importance, shadows = shadow_importance(
-        problem, learner, tight, seed=settings.seed, n_jobs=settings.n_jobs, progress=settings.progress
+        problem,
+        learner,
+        tight,
+        cluster.flat(alike, COPIES),
+        seed=settings.seed,
+        n_jobs=settings.n_jobs,
+        progress=settings.progress,
     )
-    importance_noise = _widest(shadows, settings.level)
+    importance_noise = importance_interval(shadows, settings.level)
     tested = _tested(importance, importance_noise, tight)
 
     bench = _Bench(problem, learner, settings, tested).choose_learner()
     without = bench.losses([((), -1), *(((k,), -1) for k in tested)], "removal")
     # taking away what no forest uses repeats the full model; the median steadies where differences start
-    idle = tail_probability(importance, importance_noise) > SCREEN
+    idle = chance(importance, importance_noise) > SCREEN
     full = float(np.median(without[np.append(True, idle[list(tested)])]))
     constant = constant_loss(problem, learner)
     removal = np.full(d, np.nan)
@@ -70,9 +78,12 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
     enough = max(removal_noise.upper, settings.tolerance * max(constant - full, 0.0))
     # a model that predicts no better than a constant shows no feature to be of use
     useful = full < constant
-    used = useful & (importance > importance_noise.upper)
-    # a loss that the importance does not speak for must be beyond doubt
-    strict = prediction_interval(removal_noise.values, 1 - (1 - settings.level) ** 2).upper
+    # importance and loss should point the same way; if not, the one that speaks must be beyond doubt
+    beyond = 1 - (1 - settings.level) ** 2
+    together = bench.joint(cluster.flat(alike, COPIES), removal, full)
+    doubtless = importance_interval(shadows, beyond).upper
+    used = useful & (importance > np.where(together > 0, importance_noise.upper, doubtless))
+    strict = prediction_interval(removal_noise.values, beyond).upper
     needed = useful & (np.nan_to_num(removal, nan=-np.inf) > np.where(idle, max(enough, strict), enough))
     replaceable = np.full(d, np.nan)
     relevant = [k for k in tested if used[k] or needed[k]]
@@ -108,7 +119,7 @@ def _tested(importance: Array, noise: Interval, tight: list[tuple[int, ...]]) ->
     """Return the features worth the removal tests, look-alikes of a promising one included."""
     if len(importance) <= FEW:
         return tuple(range(len(importance)))
-    promising = tail_probability(importance, noise) < SCREEN
+    promising = chance(importance, noise) < SCREEN
     if not promising.any():
         promising = importance >= np.sort(importance)[-FEW]
     return tuple(sorted(k for members in tight if promising[list(members)].any() for k in members))
@@ -118,12 +129,6 @@ def _closest(alike: Array, tested: tuple[int, ...]) -> Array:
     """Return the squared similarity of each feature to its closest relative, a share as R squared is one."""
     others = alike - np.eye(len(alike))
     return np.square(others[:, list(tested)].max(axis=1, initial=0.0))
-
-
-def _widest(values: Array, level: float) -> Interval:
-    """Return the wider of the t interval and the one by order statistics: shares of gain have a long tail."""
-    pair = [prediction_interval(values, level, kind) for kind in ("t", "order")]
-    return max(pair, key=lambda interval: interval.upper)
 
 
 def _notes(d: int, tested: int, useful: bool) -> tuple[str, ...]:
@@ -168,6 +173,14 @@ class _Bench:
         """Return the interval of what a feature seems to be worth that is a permuted column."""
         loss = self.losses([((), probe) for probe in range(self.settings.probes)], "probes")
         return prediction_interval(loss.mean() - loss, self.settings.level)
+
+    def joint(self, copies: list[tuple[int, ...]], removal: Array, full: float) -> Array:
+        """Return the loss without each feature and all its copies; without copies, its removal loss."""
+        several = [c for c in copies if len(c) > 1 and set(c) <= set(self.tested)]
+        out = np.nan_to_num(removal, nan=0.0)
+        for members, loss in zip(several, self.losses([(c, -1) for c in several], "copies"), strict=True):
+            out[list(members)] = loss - full
+        return out
 
     def replaceable(self, features: Sequence[int]) -> Array:
         """Return the held-out share of each feature's variance that the other features explain."""

@@ -12,7 +12,7 @@ from relbounds.design import Design
 from relbounds.errors import OptionError
 from relbounds.forest import show
 from relbounds.forest.facts import Found, Settings
-from relbounds.probes import tail_probability
+from relbounds.forest.importance import chance
 from relbounds.results import KINDS
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def make_table(design: Design, found: Found) -> pd.DataFrame:
     group = np.full(len(design.names), pd.NA, dtype=object)
     for number, one in enumerate(found.groups, start=1):
         group[list(one.members)] = number
-    p = tail_probability(found.importance, found.importance_noise)
+    p = chance(found.importance, found.importance_noise)
     table = pd.DataFrame(
         {
             "part": "regular",

@@ -135,7 +135,7 @@ def semantic() -> str:
     return markdown(shown.reset_index(), digits=3) + "\n\n![semantic example](privileged_semantic.png)"
 
 
-def timing(repeats: int = 5) -> str:
+def timing(repeats: int = 3) -> str:
     """CPU seconds of set 3 with and without its privileged features; medians."""
     sim = rb.simulate.paper_privileged_set(3, seed=1)
     plain = "y ~ " + " + ".join(sim.truth.index)

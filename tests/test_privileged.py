@@ -324,6 +324,22 @@ def test_teacher_weights_and_table():
     assert "teacher" in fit.summary().as_text()
 
 
+def test_a_teacher_without_skill_is_not_listened_to():
+    sim = rb.simulate.privileged("irrelevant", n=80, strong=2, weak=0, irrelevant=1, seed=4)
+    fit = rb.relbounds(sim.formula, sim.data, privileged="teacher", probes=5)
+    plain = rb.relbounds("y ~ x1 + x2 + x3", sim.data, probes=5)
+    assert any("not listened to" in note for note in fit.notes)
+    np.testing.assert_allclose(fit.baseline.weights, plain.baseline.weights, atol=1e-6)
+
+
+def test_folds_of_a_collapsed_model_are_scored_as_such():
+    sim = rb.simulate.privileged("irrelevant", n=80, strong=2, weak=0, irrelevant=1, noise=1.0, seed=4)
+    with pytest.warns(RelboundsWarning, match="no regular feature"):
+        fit = rb.relbounds(sim.formula, sim.data, probes=2)
+    assert fit.baseline.cv_score == pytest.approx(2.0)
+    assert "do not help" in " ".join(fit.summary().as_text().split())
+
+
 @pytest.mark.filterwarnings("ignore::relbounds.errors.RelboundsWarning")
 def test_teacher_lowers_the_error_under_wrong_labels():
     gains = []

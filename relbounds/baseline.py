@@ -150,8 +150,7 @@ def smallest_C(model: Model) -> float:
     # and those of largest size are of no use
     little, largest = 1e-4 * float(np.min(core.pen)), 1e-3 * float(np.max(core.pen))
     while True:
-        budget = {"p": np.ones(1), "l": np.zeros(1), "Lin": np.zeros((1, core.q)), "B": np.array([little])}
-        tight = replace(core, **budget)
+        tight = replace(core, p=np.ones(1), l=np.zeros(1), Lin=np.zeros((1, core.q)), B=np.array([little]))
         start = _priced_start(tight, reduced, np.ones(1), np.zeros(1), np.full(1, little))
         found = interior.solve(tight, d, start, np.full(1, 1e-10 * total))
         # the gap leaves the slope uncertain by a millionth of its natural size: below that it is zero

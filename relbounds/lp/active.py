@@ -1,9 +1,10 @@
 """Solving with few rows and proving that the others do not matter.
 
-At a point, the slack of a row is either 0, or linear, or the row sits near its kink. Rows far from their kink are held
-on the piece they have at the start: those on the linear piece are summed into one dense vector of the loss, those on
-the zero piece are left out. Either piece is at most the true slack, so the smaller problem is a relaxation; when its
-answer has every row on the piece assumed, it is exact. Otherwise the rows that changed sides join and it is solved again.
+At a point, the slack of a row is either 0, or linear, or the row sits near its kink. Rows far from their kink are
+held on the piece they have at the start: those on the linear piece are summed into one dense vector of the loss,
+those on the zero piece are left out. Either piece is at most the true slack, so the smaller problem is a relaxation;
+when its answer has every row on the piece assumed, it is exact. Otherwise the rows that changed sides join and it is
+solved again.
 """
 
 from __future__ import annotations

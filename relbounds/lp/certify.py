@@ -220,7 +220,7 @@ def _balance(
     model = polytope.model
     if not loose.any():
         return duals
-    p, l, _ = polytope.budgets
+    _, l, _ = polytope.budgets
     price = (duals.lam @ l)[:, None]
     beta, alpha = duals.beta.copy(), duals.alpha.copy()
     Gf, Af = model.G[:, loose], model.A[:, loose]

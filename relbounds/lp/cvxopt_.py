@@ -127,7 +127,7 @@ def conic(small: Polytope, anchor: np.ndarray, thin: float) -> Solve:
         point = reduced.back(np.array(found["x"]).ravel()[None, : core.q])[0]
         if not (np.isfinite(point).all() and np.isfinite(z).all()):
             return None
-        _, _, _, z4, alpha, lam = cone.parts(z)
+        z4, alpha, lam = cone.parts(z)[3:]
         return point, reduced.duals(z4[None, :], alpha[None, :], lam[None, :])
 
     return solve

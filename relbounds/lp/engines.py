@@ -146,7 +146,7 @@ def push_columns(
         A = np.array([entry[2] if len(entry) > 2 else model.A[:, entry[0]] for entry in columns], dtype=float)
     replaced = Replaced(index, G, A)
     if without is None:
-        without = without_each(polytope, index)
+        without = without_each(polytope, index.tolist())
     if without.active is not None:
         polytope = replace(polytope, active=without.active)
     starts = starts_for(polytope, replaced, without)
@@ -165,17 +165,18 @@ def push_columns(
         else:
             pieces = [
                 push_many(
-                    swapped(polytope, replaced, i, starts.points[i]), directions[2 * j : 2 * j + 2], solver
+                    swapped(polytope, replaced, int(i), starts.points[i]), directions[2 * j : 2 * j + 2], solver
                 )
                 for j, i in enumerate(some)
             ]
-            pushed = Pushed(
-                *(np.concatenate([getattr(x, name) for x in pieces]) for name in PARTS),
-                solver=tuple(name for x in pieces for name in x.solver),
+            value, bound, point, gap_, feasible = (
+                np.concatenate([getattr(x, name) for x in pieces]) for name in PARTS
             )
+            names_ = tuple(name for x in pieces for name in x.solver)
+            pushed = Pushed(value, bound, point, gap_, feasible, names_)
         open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
         for i in open_:
-            single = swapped(polytope, replaced, chosen[i], starts.points[chosen[i]])
+            single = swapped(polytope, replaced, int(chosen[i]), starts.points[chosen[i]])
             other = push_many(single, directions[i : i + 1], "cvxopt")
             pushed = merge(pushed, np.array([i]), other)
         lower[some], upper[some] = -pushed.value[0::2], pushed.value[1::2]

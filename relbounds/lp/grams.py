@@ -44,7 +44,7 @@ class Grams:
     def __call__(self, D: np.ndarray) -> np.ndarray:
         """Return the Gram matrices, shape (len(D), q, q)."""
         B = D.shape[0]
-        rows, q = self.matrix.shape
+        q = self.matrix.shape[1]
         out = np.empty((B, q, q))
         if self.few and B >= 6:
             if self.kept and self.pairs is None:

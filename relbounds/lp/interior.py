@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -117,8 +118,8 @@ class State:
 
     def take(self, keep: np.ndarray) -> State:
         """Return the state of some directions."""
-        parts = (self.v, self.S, self.Z, self.weight, self.price)
-        return State(*(x[keep] for x in parts), cuts=self.cuts, iterations=self.iterations[keep])
+        v, S, Z, weight, price = (x[keep] for x in (self.v, self.S, self.Z, self.weight, self.price))
+        return State(v, S, Z, weight, price, self.cuts, self.iterations[keep])
 
     def put(self, where: np.ndarray, other: State) -> None:
         """Write another state's directions into this one."""
@@ -139,7 +140,7 @@ def make_state(
 ) -> State:
     """Return a state from its parts, in the order u1, u2, xi, f, g, s and z1, z2, z3, z4, alpha, lam."""
     ends = np.cumsum([0] + [x.shape[1] for x in slacks])
-    cuts = tuple(slice(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True))
+    cuts = tuple(slice(int(i), int(j)) for i, j in pairwise(ends))
     count = np.zeros(len(v), dtype=int)
     return State(v, np.hstack(slacks), np.hstack(multipliers), weight, price, cuts, count)
 

@@ -78,7 +78,7 @@ class Reduced:
         m = model.a.size
         if self.hard.size:
             beta[:, self.hard] = alpha[:, m : m + self.hard.size] / self.height
-            p, l, _ = self.polytope.budgets
+            p = self.polytope.budgets[0]
             full = np.zeros((len(lam), p.size))
             full[:, : lam.shape[1]] = lam
             lam = full
@@ -187,10 +187,14 @@ def reduce(polytope: Polytope) -> Reduced:
 def _rms(matrix: np.ndarray) -> np.ndarray:
     if not len(matrix):
         return np.zeros(matrix.shape[1])
-    largest = np.max(np.abs(matrix), axis=0)
+    largest = np.maximum(matrix.max(axis=0), -matrix.min(axis=0))
     safe = np.where(largest > 0, largest, 1.0)
-    # einsum makes no copy of the matrix
-    return safe * np.sqrt(np.einsum("rj,rj->j", matrix / safe, matrix / safe) / len(matrix))
+    total = np.zeros(matrix.shape[1])
+    # block by block: no second copy of a large matrix
+    for first in range(0, len(matrix), 8192):
+        part = matrix[first : first + 8192] / safe
+        total += np.einsum("rj,rj->j", part, part)
+    return safe * np.sqrt(total / len(matrix))
 
 
 def relaxed(core: Core, columns: Columns | None, width: np.ndarray) -> tuple[Core, Columns | None]:

@@ -201,8 +201,9 @@ def make_table(
                 "weight": v[target.variables[widest]] / norm,
                 "lower": least.max(),
                 "upper": greatest.max(),
-                "signed_lower": lower[widest],
-                "signed_upper": upper[widest],
+                # over all functions of a privileged feature: it has a direction only where they agree
+                "signed_lower": lower.min(),
+                "signed_upper": upper.max(),
             }
         )
     return judge(pd.DataFrame.from_records(records).set_index("feature"), intervals)

@@ -57,7 +57,8 @@
 #' @seealso [relevance()], [summary()][summary.relbounds], [plot()][plot.relbounds],
 #'   [predict()][predict.relbounds], [constrain()], [install_relbounds()]
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + bmi + crp | priv(biopsy), data = severity, C = 1, probes = 10)
+#' fit <- relbounds(severity ~ age + bmi + crp | priv(biopsy), data = severity, C = 1, probes = 10,
+#'                  privileged = "teacher")
 #' fit
 #' relevance(fit)
 #' predict(fit, head(severity))

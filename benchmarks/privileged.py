@@ -153,11 +153,12 @@ def timing(repeats: int = 3) -> str:
 
 
 def main() -> None:
-    given = parser(__doc__ or "", seeds=5)
+    given = parser(__doc__ or "", seeds=3)
     given.add_argument("--part", choices=["sets", "ways", "semantic", "time"], action="append")
     given.add_argument(
-        "--noise", type=float, nargs="+", default=[0.2, 1.0], help="noise of the published sets"
+        "--noise", type=float, nargs="+", default=[0.2], help="noise of the published sets"
     )
+    given.add_argument("--rows", type=int, nargs="+", default=[60], help="training rows of the comparison of ways")
     args = given.parse_args()
     warnings.simplefilter("ignore")
     parts = args.part or ["sets", "ways", "semantic", "time"]
@@ -179,7 +180,7 @@ def main() -> None:
         )
         write("privileged_sets", text + report_sets(rows) + "\n\n" + how)
     if "ways" in parts:
-        tasks = [{"kind": k, "n": n, "seed": seed} for n in (60, 200) for seed in range(20) for k in KINDS]
+        tasks = [{"kind": k, "n": n, "seed": seed} for n in args.rows for seed in range(20) for k in KINDS]
         rows = run("privileged_ways", compare, tasks, args)
         text = (
             "# Three ways to use privileged features on four kinds of them\n\n"

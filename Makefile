@@ -33,6 +33,7 @@ test: $(VENV)/.test lint
 	bash r-package/tools/check.sh
 
 bench: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 vignettes: $(VENV)/.test

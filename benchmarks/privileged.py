@@ -40,6 +40,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "30 % wrong labels, second reading and doubt": {"kind": "rater", "noise": 0.2, "label_noise": 0.3},
 }
 
+FRESH = range(100, 110)
+
 
 def select(number: int, way: str, noise: float, seed: int) -> dict[str, Any]:
     """One fit of a published set: F1 and class accuracy of either part."""
@@ -99,7 +101,8 @@ def report_sets(rows: pd.DataFrame) -> str:
     good = rows[rows["error"].isna()]
     keys = ["noise", "way", "number"]
     columns = ["regular F1", "privileged F1", "regular classes", "privileged classes", "collapsed", "seconds"]
-    mean = good.groupby(keys, sort=False)[columns].mean().reset_index()
+    groups = good.groupby(keys, sort=False)
+    mean = groups[columns].mean().assign(fits=groups.size()).reset_index()
     mean.insert(3, "published F1 (regular/privileged)", [f"1.0/{PUBLISHED[int(k)]}" for k in mean["number"]])
     mean = mean.rename(columns={"number": "set", "collapsed": "share collapsed"})
     failed = f"\n\nFits that failed: {int(rows['error'].notna().sum())} of {len(rows)}."
@@ -187,7 +190,14 @@ def main() -> None:
             "MMAE on 1000 new rows with clean labels, mean over 20 seeds; n training rows; all numbers tuned by"
             " cross-validation.\n\n"
         )
-        write("privileged_ways", text + report_ways(rows) + "\n\n" + how)
+        tasks = [{"kind": k, "n": n, "seed": seed} for n in args.rows for seed in FRESH for k in KINDS]
+        fresh = run("privileged_ways_fresh", compare, tasks, args)
+        after = (
+            "\n\nTwo choices were made after looking at seeds 0 to 19: prices of residual slack below 1.5, and that a"
+            " teacher no better than a constant is not listened to (before, it scored 0.617 on pure noise columns and"
+            " 0.983 on amounts of noise). Seeds from 100 on were drawn afterwards, and nothing was changed since:\n\n"
+        )
+        write("privileged_ways", text + report_ways(rows) + after + report_ways(fresh) + "\n\n" + how)
     if "semantic" in parts:
         write("privileged_semantic", "# The semantic example\n\n" + semantic() + "\n\n" + how)
     if "time" in parts:

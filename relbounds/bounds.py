@@ -18,6 +18,8 @@ from relbounds.spec import FloatArray
 SMALLEST_DELTA = 0.001
 # Values this small, relative to the norm of the baseline, are zero: bounds are certified to this accuracy.
 ZERO = 1e-6
+# The room a loss budget has for rounding, as a share of the total margin asked for.
+ROUNDING = 2e-8
 # A loss below this much per row is rounding: the data are separable and there is no loss to be relative to.
 NO_LOSS = 1e-9
 # Variables per task: fixed, so that the pieces of work do not depend on the number of workers.
@@ -55,6 +57,10 @@ def equivalent_models(model: Model, solution: Solution, delta: float, tolerance:
         joint = (solution.C, (1 + delta) * solution.objective)
         return share_active(Polytope(model, joint=joint, start=solution.v))
     norm, loss = (1 + delta) * solution.penalty, (1 + delta) * solution.loss
+    if model.h.size and model.h.min() <= 0:
+        # Rows in pairs, as in regression, allow no model but one when the loss is zero, and zero is known only up
+        # to rounding. Rows that all ask for a margin keep room in the norm.
+        loss = max(loss, ROUNDING * float(np.abs(model.h).max() * model.c.sum()))
     return share_active(Polytope(model, norm=norm, loss=loss, start=solution.v))
 
 

@@ -261,13 +261,13 @@ def probe_notes(populations: Mapping[str, Population], options: Options) -> list
 def certificate_notes(spec: Spec, ranges: Ranges, norm: float) -> list[str]:
     """Warn, by name, of every bound whose certified gap exceeds the promised accuracy."""
     owners = [target.name for target in spec.targets for _ in target.variables]
-    gaps = ranges.gap / norm
+    gaps = np.where(ranges.feasible, ranges.gap / norm, np.inf)
     wide = list(dict.fromkeys(owners[i] for i in np.flatnonzero(~(gaps <= ZERO))))
     if not wide:
         return []
     names = ", ".join(wide[:10]) + (f" and {len(wide) - 10} more" if len(wide) > 10 else "")
     text = (
-        f"The bounds of {names} are certified only to {np.nanmax(gaps):.1e} of the norm; "
+        f"The bounds of {names} are certified only to {np.max(gaps):.1e} of the norm; "
         "another solver or a larger delta may settle them."
     )
     warnings.warn(text, RelboundsWarning, stacklevel=2)

@@ -155,3 +155,14 @@ def test_delta_in_standard_errors():
     assert resolve_delta("1se", np.zeros(5), 0.0) == 0.001
     assert resolve_delta("1se", np.full(5, 0.3), 1.5) == 0.001
     assert resolve_delta(0.0, losses, 6.0) == 0.0
+
+
+@pytest.mark.parametrize("solver", ["auto", "cvxopt"])
+def test_an_exact_linear_relation_leaves_one_model(solver):
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    data["y"] = 2 * data["a"] - data["b"]
+    fit = rb.relbounds("y ~ .", data, C=10.0, epsilon=0.0, probes=4, solver=solver)
+    assert fit.table["relevance"].tolist() == ["strong", "strong", "irrelevant"]
+    np.testing.assert_allclose(fit.table["lower"], fit.table["weight"].abs(), atol=2e-6)
+    np.testing.assert_allclose(fit.table["upper"], fit.table["weight"].abs(), atol=2e-6)

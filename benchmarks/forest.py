@@ -263,9 +263,9 @@ def report(rows: pd.DataFrame) -> str:
     found = tables(rows)
     figure(found)
     better = found["F1"]
-    short = [
-        s for s in better.index if better.loc[s, NAMES["removal"]] < better.loc[s, "published SQ"] - 0.005
-    ]
+    ours, theirs = better[NAMES["removal"]], better["published SQ"]
+    short = [s for s in better.index if ours[s] < theirs[s] - 0.005]
+    unrun = [s for s in better.index if np.isnan(ours[s])]
     failed = int(rows["error"].notna().sum())
     packages = (*common.PACKAGES, "lightgbm")
     made = common.provenance(
@@ -281,12 +281,15 @@ Non-linear sets: scikit-learn's `make_classification`, two clusters per class, 1
 copies of one informative feature, noise of sd 0.1 over the standard deviation of all values. Published
 columns: means over 10 (linear) and 20 (non-linear) runs; the published non-linear recalls are multiples of
 one over the number of features, as if one data set per row of the table had been fitted again and again.
+The default method's cut-offs were settled with seed 0 of NL1 and NL4 (and seed 1 of NL1 and NL2) in view.
+"Sequential" is the published method written anew; Boruta stands there with its own defaults.
 
 ## F1 of relevant features
 
 {common.markdown(found["F1"])}
 
 Sets where the default falls short of the published F1: {", ".join(short) if short else "none"}.
+Sets where it was not run: {", ".join(unrun) if unrun else "none"}.
 
 ## Precision and recall, overall and by class
 

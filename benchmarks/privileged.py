@@ -158,10 +158,10 @@ def timing(repeats: int = 3) -> str:
 def main() -> None:
     given = parser(__doc__ or "", seeds=3)
     given.add_argument("--part", choices=["sets", "ways", "semantic", "time"], action="append")
+    given.add_argument("--noise", type=float, nargs="+", default=[0.2], help="noise of the published sets")
     given.add_argument(
-        "--noise", type=float, nargs="+", default=[0.2], help="noise of the published sets"
+        "--rows", type=int, nargs="+", default=[60], help="training rows of the comparison of ways"
     )
-    given.add_argument("--rows", type=int, nargs="+", default=[60], help="training rows of the comparison of ways")
     args = given.parse_args()
     warnings.simplefilter("ignore")
     parts = args.part or ["sets", "ways", "semantic", "time"]

@@ -46,13 +46,17 @@ def slope(table, by: str) -> float:  # type: ignore[no-untyped-def]
 
     table = table.sort_values(by)
     half = table[table[by] >= table[by].median()]
-    return float(np.polyfit(np.log(half[by]), np.log(half["seconds"]), 1)[0]) if len(half) > 1 else float("nan")
+    return (
+        float(np.polyfit(np.log(half[by]), np.log(half["seconds"]), 1)[0]) if len(half) > 1 else float("nan")
+    )
 
 
 def main() -> None:
     import pandas as pd
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", nargs="*", type=int, default=[100, 300, 1000, 3000, 10_000, 30_000, 100_000])
     parser.add_argument("--d", nargs="*", type=int, default=[10, 30, 100, 300, 1000, 2000])
     args = parser.parse_args()

@@ -36,7 +36,9 @@ def main() -> None:
 
     from relbounds.simulate import paper_set
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", nargs="*", type=int, default=[1, 2, 3, 4, 5, 6, 7, 8])
     args = parser.parse_args()
     python = vs_fri.make_environment()

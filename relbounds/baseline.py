@@ -291,7 +291,9 @@ def _sharpen(model: Model, reduced: Reduced, states: State, i: int, C: float, v:
     zero = (u1 / scale_v < z1 / (0.5 * core.pen)) & (u2 / scale_v < z2 / (0.5 * core.pen))
     kink = np.flatnonzero((xi < z3 / (C * core.c)) & (f < z4 / (C * core.c)))
     # a multiplier counts only against the size that multipliers have here
-    tight = np.flatnonzero(g < alpha / max(float(alpha.max(initial=0.0)), 0.5 * float(core.pen.min(initial=1.0))))
+    tight = np.flatnonzero(
+        g < alpha / max(float(alpha.max(initial=0.0)), 0.5 * float(core.pen.min(initial=1.0)))
+    )
     support = np.concatenate([np.flatnonzero(~zero), np.arange(s, core.q)])
     trial = states.v[i].copy()
     trial[:s][zero] = 0.0

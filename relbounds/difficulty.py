@@ -120,8 +120,7 @@ class Lessons:
         shown = {design.response: design.decode(design.y), "predicted": results.predict().to_numpy()}
         best = np.argmax(parts, axis=1)
         reasons = [
-            names[k] if parts[i, k] > SMALL and facts["slack"][i] > SMALL else ""
-            for i, k in enumerate(best)
+            names[k] if parts[i, k] > SMALL and facts["slack"][i] > SMALL else "" for i, k in enumerate(best)
         ]
         each = {f"from {name}": parts[:, k] for k, name in enumerate(names)}
         return pd.DataFrame({**shown, **facts, "reason": reasons, **each}, index=design.index)

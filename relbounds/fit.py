@@ -123,7 +123,9 @@ def finish(
     table = make_table(spec, solution.v, ranges, norm, intervals)
     if skipped:
         table["screened"] = [any(j in skipped for j in target.variables) for target in spec.targets]
-        said.append(f"{len(skipped)} features were screened: their upper bound, below the noise, is no least one.")
+        said.append(
+            f"{len(skipped)} features were screened: their upper bound, below the noise, is no least one."
+        )
     said += certificate_notes(spec, ranges, norm)
     return Fitted(
         design,

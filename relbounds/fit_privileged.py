@@ -43,7 +43,9 @@ def fit_slack(design: Design, options: Options) -> Fitted:
     help = Help("slack", float(tuning.score or 0.0), compared.without, compared.error, collapsed)
     notes = [comparison(compared, design.family)]
     if tuning.setting.residual <= 1.0:
-        notes.append("At a residual price of 1 privileged features are idle: slack is sold as cheaply without them.")
+        notes.append(
+            "At a residual price of 1 privileged features are idle: slack is sold as cheaply without them."
+        )
     if collapsed:
         notes.append(collapse_note(tuning.C, np.isinf(tuning.setting.residual)))
         warnings.warn(notes[-1], RelboundsWarning, stacklevel=2)

@@ -103,7 +103,9 @@ def draw_population(
     variables = [block[0] for block in blocks if len(block) == 1 and wanted]
     if len(variables) > options.probes:
         # of many features only those are looked at that will be drawn to begin with
-        picked = {blocks[_pick(options.seed, part, draw, len(blocks))[0]][0] for draw in range(options.probes)}
+        picked = {
+            blocks[_pick(options.seed, part, draw, len(blocks))[0]][0] for draw in range(options.probes)
+        }
         variables = [k for k in variables if k in picked]
     without = without_each(polytope, variables)
     with stage(f"probes, {term or part}", options.probes, options.progress) as done:

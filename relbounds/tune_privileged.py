@@ -153,7 +153,10 @@ def _lessons(
     spec = build(teacher_design(design), teacher.setting)
     shares = [rate * float(design.weights[fold != f].sum() / design.weights.sum()) for f in numbers]
     prices = np.array(
-        [spec.model.c * (fold[spec.rows.sample] != f) / share for f, share in zip(numbers, shares, strict=True)]
+        [
+            spec.model.c * (fold[spec.rows.sample] != f) / share
+            for f, share in zip(numbers, shares, strict=True)
+        ]
     )
     return [
         teacher_weights(teacher_slacks(spec, path[0].v), design.family) * (fold != f)
@@ -208,7 +211,9 @@ def _score_setting(setting: Setting, shared: tuple[_Folds, FloatArray]) -> Float
         prices = grid / (share * folds.rate)
         path = fit_folds(spec.model, prices.tolist(), spec.model.c[None, :], gap=ACCURACY)[0]
         held_out = folds.fold == f
-        out.append([score_of(spec, _settled(spec, one.v), folds.design, held_out, folds.score) for one in path])
+        out.append(
+            [score_of(spec, _settled(spec, one.v), folds.design, held_out, folds.score) for one in path]
+        )
     return np.array(out)
 
 

@@ -124,7 +124,12 @@ def test_baseline_and_bounds_equal_a_program_written_by_hand(family, order, corr
     # the published model uses nothing at all on noisier data
     design = small_design(family, noise=0.1 if np.isinf(residual) else 0.4)
     setting = Setting(
-        order, 0.1 if family == "regression" else 0.0, True, gamma=0.7, residual=residual, correcting=correcting
+        order,
+        0.1 if family == "regression" else 0.0,
+        True,
+        gamma=0.7,
+        residual=residual,
+        correcting=correcting,
     )
     spec = build_slack(design, setting)
     C, delta = 5.0, 0.1
@@ -191,7 +196,9 @@ def test_price_one_is_the_plain_model(family):
     assert two.penalty == pytest.approx(one.penalty, rel=1e-5)
     options = Options(solver="batch", progress=False)
     first = signed_ranges(equivalent_models(plain.model, one, 0.1, "split"), range(3), options)
-    second = signed_ranges(roomy(priced, equivalent_models(priced.model, two, 0.1, "split")), range(3), options)
+    second = signed_ranges(
+        roomy(priced, equivalent_models(priced.model, two, 0.1, "split")), range(3), options
+    )
     np.testing.assert_allclose(first.lower, second.lower, atol=1e-5 * one.penalty)
     np.testing.assert_allclose(first.upper, second.upper, atol=1e-5 * one.penalty)
 
@@ -363,7 +370,9 @@ def test_teacher_lowers_the_error_under_wrong_labels():
 @pytest.mark.filterwarnings("ignore::relbounds.errors.RelboundsWarning")
 @pytest.mark.parametrize("family", ["binary", "regression"])
 def test_other_families_end_to_end(family):
-    sim = rb.simulate.privileged("clean", n=80, strong=2, weak=0, irrelevant=1, family=family, label_noise=0.05, seed=1)
+    sim = rb.simulate.privileged(
+        "clean", n=80, strong=2, weak=0, irrelevant=1, family=family, label_noise=0.05, seed=1
+    )
     fit = rb.relbounds(sim.formula, sim.data, C=1.0, gamma=1.0, residual=2.0, probes=10, solver="batch")
     assert fit.selected() == ["x1", "x2"]
     taught = rb.relbounds(sim.formula, sim.data, privileged="teacher", C=1.0, probes=10, solver="batch")
@@ -393,7 +402,9 @@ def test_full_patsy_terms_in_both_parts_and_saving(tmp_path):
     assert part["term"].tolist() == ["z1", "log(z2)", "C(rater)", "C(rater)"]
     again = rb.load(fit.save(tmp_path / "fit.relbounds"))
     assert again.difficulty().equals(fit.difficulty())
-    plus = rb.relbounds(formula.replace(",", " +"), data, C=1.0, gamma=1.0, residual=2.0, probes=5, solver="batch")
+    plus = rb.relbounds(
+        formula.replace(",", " +"), data, C=1.0, gamma=1.0, residual=2.0, probes=5, solver="batch"
+    )
     assert plus.table.equals(fit.table)
 
 

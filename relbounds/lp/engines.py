@@ -165,7 +165,9 @@ def push_columns(
         else:
             pieces = [
                 push_many(
-                    swapped(polytope, replaced, int(i), starts.points[i]), directions[2 * j : 2 * j + 2], solver
+                    swapped(polytope, replaced, int(i), starts.points[i]),
+                    directions[2 * j : 2 * j + 2],
+                    solver,
                 )
                 for j, i in enumerate(some)
             ]

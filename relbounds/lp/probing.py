@@ -75,6 +75,4 @@ def push_several(
     lower, upper, open_ = np.full((B, a), np.nan), np.full((B, a), np.nan), np.zeros((B, a))
     lower[good], upper[good] = -value[0::2].reshape(-1, a), value[1::2].reshape(-1, a)
     open_[good] = np.maximum(gap[0::2], gap[1::2]).reshape(-1, a)
-    return Ranges(
-        lower.ravel(), upper.ravel(), open_.ravel(), np.repeat(good, a), ("batch",) * (B * a)
-    )
+    return Ranges(lower.ravel(), upper.ravel(), open_.ravel(), np.repeat(good, a), ("batch",) * (B * a))

@@ -208,7 +208,9 @@ def relaxed(core: Core, columns: Columns | None, width: np.ndarray) -> tuple[Cor
     last[0, q] = 1.0
     A = np.vstack([np.hstack([core.A, np.ones((len(core.A), 1))]), last])
     Lin = np.hstack([core.Lin, -width[:, None]])
-    wide = replace(core, G=G, A=A, a=np.append(core.a, -1.0), Lin=Lin, gram_G=core.gram_G.padded(), gram_A=Grams(A))
+    wide = replace(
+        core, G=G, A=A, a=np.append(core.a, -1.0), Lin=Lin, gram_G=core.gram_G.padded(), gram_A=Grams(A)
+    )
     if columns is not None:
         hard = np.concatenate([columns.A, np.zeros((*columns.index.shape, 1))], axis=2)
         columns = Columns(columns.index, columns.G, hard, columns.Lin)

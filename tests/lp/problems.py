@@ -9,7 +9,12 @@ from relbounds.baseline import fit_baseline, smallest_C
 from relbounds.lp.problem import Polytope, plain_model
 from relbounds.rows import make_rows
 
-FAMILIES = (("ordinal", "explicit"), ("ordinal", "implicit"), ("binary", "explicit"), ("regression", "explicit"))
+FAMILIES = (
+    ("ordinal", "explicit"),
+    ("ordinal", "implicit"),
+    ("binary", "explicit"),
+    ("regression", "explicit"),
+)
 KINDS = (
     "noisy",
     "separable",
@@ -57,7 +62,9 @@ def random_model(seed, family="ordinal", order="explicit", kind="noisy", n=None,
     return plain_model(X, make_rows(y, family, order, levels, weights, 0.2))
 
 
-def random_polytope(seed, family="ordinal", order="explicit", kind="noisy", delta=0.05, tolerance="split", **size):
+def random_polytope(
+    seed, family="ordinal", order="explicit", kind="noisy", delta=0.05, tolerance="split", **size
+):
     """Return the equivalent models of a random problem at a C where features are used."""
     model = random_model(seed, family, order, kind, **size)
     C = smallest_C(model) * (1e4 if kind in ("separable", "wide") else 10.0)

@@ -270,3 +270,12 @@ def test_a_new_user_installs_both_sides(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Everything is there" in done.stdout
     assert str(tmp_path / "env") in done.stdout
+
+
+def test_workers_start_after_r_has(fit: interop.RFit, data: pd.DataFrame) -> None:
+    # R changes the library path of the process, with which a worker could load another libpython
+    one, two = (rb.relbounds(FORMULA, data, C=1.0, probes=10, n_jobs=n) for n in (1, 2))
+    assert one.table.equals(two.table)
+    code = "import sys; print(sys.version, end='')"
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert child.stdout == sys.version

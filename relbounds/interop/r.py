@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import functools
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,6 +157,7 @@ def _robjects() -> Any:
             f"rpy2 found no R that it can start ({error}). "
             "Install R, or set R_HOME to the output of 'R RHOME'."
         ) from error
+    _forget_library_path()
     # The option keeps the R package from looking for a Python of its own: this one serves it.
     if not ro.r("{options(relbounds.host = 'rpy2'); isTRUE(requireNamespace('relbounds', quietly = TRUE))}")[
         0
@@ -165,6 +168,23 @@ def _robjects() -> Any:
         )
     _lend_bridge(ro)
     return ro
+
+
+def _forget_library_path() -> None:
+    """Give LD_LIBRARY_PATH back the value this process was started with.
+
+    Starting R puts the system's library folders on it. This process no longer reads it, but a worker process would,
+    and could then load the system's libpython in place of its own.
+    """
+    try:
+        started_with = Path("/proc/self/environ").read_bytes().split(b"\0")
+    except OSError:  # other systems name it differently and are not affected
+        return
+    os.environ.pop("LD_LIBRARY_PATH", None)
+    for entry in started_with:
+        name, _, value = entry.partition(b"=")
+        if name == b"LD_LIBRARY_PATH":
+            os.environ["LD_LIBRARY_PATH"] = os.fsdecode(value)
 
 
 def _lend_bridge(ro: Any) -> None:

@@ -2,7 +2,7 @@
 # Installs R and the packages the tests use, where apt-get and root allow it; says so in one line where they do not.
 set -euo pipefail
 packages="r-base-dev r-cran-reticulate r-cran-testthat r-cran-knitr r-cran-rmarkdown r-cran-ggplot2 r-cran-generics
-  r-cran-broom r-cran-formula r-cran-mass r-cran-ordinal r-cran-roxygen2 r-cran-xtable pandoc"
+  r-cran-broom r-cran-formula r-cran-mass r-cran-ordinal r-cran-roxygen2 r-cran-xtable pandoc qpdf"
 missing=""
 for package in $packages; do
   dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"

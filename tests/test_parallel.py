@@ -1,4 +1,6 @@
 import os
+import signal
+import threading
 import time
 
 import joblib
@@ -19,6 +21,15 @@ def process_of(task, shared):
     return os.getpid()
 
 
+def met(task, folder):
+    """Wait until a second process has come, for half a minute at most."""
+    open(os.path.join(folder, str(os.getpid())), "w").close()
+    end = time.monotonic() + 30
+    while len(os.listdir(folder)) < 2 and time.monotonic() < end:
+        time.sleep(0.02)
+    return os.getpid()
+
+
 def failing(task, shared):
     if task == 3:
         raise rb.DataError("task three")
@@ -32,8 +43,8 @@ def test_results_keep_their_order(n_jobs):
     assert found == [3.0 * k for k in range(7)] and sum(seen) == 7
 
 
-def test_several_processes_work():
-    found = set(run(process_of, range(8), n_jobs=2))
+def test_several_processes_work(tmp_path):
+    found = set(run(met, range(8), n_jobs=2, shared=str(tmp_path)))
     assert os.getpid() not in found and len(found) == 2
 
 
@@ -46,7 +57,7 @@ def test_pieces_do_not_depend_on_the_number_of_processes():
     assert [len(piece) for piece in chunks(10, 4)] == [4, 4, 2]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
     distributed = pytest.importorskip("distributed")
     with (
@@ -73,17 +84,22 @@ def test_a_killed_worker_loses_nothing(cluster, tmp_path):
 
 
 def test_a_fit_survives_a_killed_worker(cluster):
-    import threading
-
     simulated = rb.simulate.paper_set(3, noise=0.5, seed=2)
     options = {"C": 0.1, "probes": 30}
     serial = rb.relbounds(simulated.formula, simulated.data, **options)
-    workers = list(cluster.run(os.getpid).values())
-    killer = threading.Timer(0.3, lambda: os.kill(workers[0], 9))
+    processes = cluster.run(os.getpid)
+    killed = []
+
+    def kill_a_busy_worker():
+        while not killed:
+            killed.extend([address for address, tasks in cluster.processing().items() if tasks][:1])
+        os.kill(processes[killed[0]], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_a_busy_worker, daemon=True)
     killer.start()
     fit = rb.relbounds(simulated.formula, simulated.data, client=cluster, **options)
-    killer.join()
-    assert workers[0] not in cluster.run(os.getpid).values()
+    killer.join(timeout=30)
+    assert killed and not killer.is_alive()
     pd.testing.assert_frame_equal(serial.table, fit.table, check_exact=True)
 
 

@@ -2,18 +2,103 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import combinations
+
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 # Products of pairs of columns are kept when they take less than this many bytes.
 KEPT_PAIRS = 64 * 2**20
 BLOCK = 2**20
+# Rows are told apart by the columns they use, if they do so in at most this many ways.
+MOST_PATTERNS = 48
+# What putting one product in its place costs, in rows of the matrix product that made it.
+SCATTER = 70
 # Columns this heavy against their diagonal entry are treated as free ones.
 DENSE = 1e3
+# The least that is added to the diagonal of a matrix scaled to have ones there.
+RIDGE = 1e-15
+
+
+@dataclass
+class Block:
+    """Rows that use only some of the columns, and where the products of their columns belong."""
+
+    rows: np.ndarray | slice
+    columns: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    pairs: np.ndarray | None = None
+
+
+def blocks_of(matrix: np.ndarray) -> list[Block]:
+    """Return the rows in blocks, by the columns they use, where that saves work; else in one block.
+
+    A correcting function touches only its own rows, so most products of two of its columns with others are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sorted(block.columns.tolist() for block in blocks_of(np.kron(np.eye(2), np.ones((200, 3)))))
+    [[0, 1, 2], [3, 4, 5]]
+    """
+    rows, q = matrix.shape
+    whole = [_block(slice(0, rows), np.arange(q))]
+    used = matrix != 0
+    if used.sum() > 0.8 * used.size:
+        return whole
+    patterns, which = np.unique(np.packbits(used, axis=1), axis=0, return_inverse=True)
+    if len(patterns) > MOST_PATTERNS:
+        return whole
+    columns = list(np.unpackbits(patterns, axis=1, count=q).astype(bool))
+    members = [[k] for k in range(len(patterns))]
+    counts = list(np.bincount(which.ravel(), minlength=len(patterns)))
+
+    def cost(k: np.ndarray, n: int) -> float:
+        size = int(k.sum())
+        return size * (size + 1) / 2 * (n + SCATTER)
+
+    while len(columns) > 1:
+        # join the two blocks that are cheapest to join
+        best = min(
+            (
+                cost(columns[i] | columns[j], counts[i] + counts[j])
+                - cost(columns[i], counts[i])
+                - cost(columns[j], counts[j]),
+                i,
+                j,
+            )
+            for i, j in combinations(range(len(columns)), 2)
+        )
+        if best[0] > 0:
+            break
+        _, i, j = best
+        columns[i] = columns[i] | columns.pop(j)
+        counts[i] += counts.pop(j)
+        members[i] += members.pop(j)
+    if sum(cost(k, n) for k, n in zip(columns, counts, strict=True)) > 0.7 * cost(np.ones(q), rows):
+        return whole
+    owner = np.empty(len(patterns), dtype=int)
+    for b, some in enumerate(members):
+        owner[some] = b
+    owner = owner[which.ravel()]
+    return [_block(_run(np.flatnonzero(owner == b)), np.flatnonzero(k)) for b, k in enumerate(columns)]
+
+
+def _run(rows: np.ndarray) -> np.ndarray | slice:
+    """Return rows that follow one another as a slice, which costs no copy."""
+    first, last = int(rows[0]), int(rows[-1]) + 1
+    return slice(first, last) if last - first == rows.size else rows
+
+
+def _block(rows: np.ndarray | slice, columns: np.ndarray) -> Block:
+    first, second = np.triu_indices(columns.size)
+    return Block(rows, columns, columns[first], columns[second])
 
 
 class Grams:
-    """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once.
+    """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once; only the lower triangle is filled.
 
     For few columns all products of two columns are made once, and one matrix product serves every weight vector;
     for many columns each weight vector has a rank-k update of its own.
@@ -21,38 +106,27 @@ class Grams:
     Examples
     --------
     >>> import numpy as np
-    >>> Grams(np.array([[1.0, 2.0]]))(np.array([[4.0]])).tolist()
-    [[[4.0, 8.0], [8.0, 16.0]]]
+    >>> np.tril(Grams(np.array([[1.0, 2.0]]))(np.array([[4.0]]))).tolist()
+    [[[4.0, 0.0], [8.0, 16.0]]]
     """
 
     def __init__(self, matrix: np.ndarray) -> None:
         self.matrix = matrix
-        rows, q = matrix.shape
-        self.first, self.second = np.triu_indices(q)
-        self.pairs: np.ndarray | None = None
-        self.few = q <= 96
-        self.kept = self.few and rows * self.first.size * 8 <= KEPT_PAIRS
+        self.few = matrix.shape[1] <= 96
+        self.blocks: list[Block] | None = None
+        self.kept = False
 
     def padded(self) -> Grams:
         """Return the same with one more column of zeros, sharing what is kept."""
         return _Padded(self)
 
-    def _pairs(self, rows: slice) -> np.ndarray:
-        part = self.matrix[rows]
-        return part[:, self.first] * part[:, self.second]
-
     def __call__(self, D: np.ndarray) -> np.ndarray:
         """Return the Gram matrices, shape (len(D), q, q)."""
         B = D.shape[0]
         q = self.matrix.shape[1]
-        out = np.empty((B, q, q))
         if self.few and B >= 6:
-            if self.kept and self.pairs is None:
-                self.pairs = self._pairs(slice(None))
-            flat = D @ self.pairs if self.pairs is not None else self._in_blocks(D)
-            out[:, self.first, self.second] = flat
-            out[:, self.second, self.first] = flat
-            return out
+            return self._from_pairs(D)
+        out = np.empty((B, q, q))
         step = max(1, BLOCK // max(q, 1))
         for b in range(B):
             # rows whose weight is negligible against the largest one of the block cannot be seen in the result
@@ -66,13 +140,35 @@ class Grams:
             out[b] = total
         return out
 
-    def _in_blocks(self, D: np.ndarray) -> np.ndarray:
-        rows = self.matrix.shape[0]
-        step = max(64, BLOCK // self.first.size)
-        flat = np.zeros((D.shape[0], self.first.size))
-        for first in range(0, rows, step):
-            part = slice(first, min(first + step, rows))
-            flat += D[:, part] @ self._pairs(part)
+    def _from_pairs(self, D: np.ndarray) -> np.ndarray:
+        if self.blocks is None:
+            self.blocks = blocks_of(self.matrix)
+            self.kept = sum(D[0, b.rows].size * b.first.size * 8 for b in self.blocks) <= KEPT_PAIRS
+        q = self.matrix.shape[1]
+        out = np.zeros((D.shape[0], q, q))
+        filled = np.zeros(q, dtype=bool)
+        for block in self.blocks:
+            flat = self._of(block, D)
+            if filled[block.columns].any():
+                out[:, block.second, block.first] += flat
+            else:
+                out[:, block.second, block.first] = flat
+            filled[block.columns] = True
+        return out
+
+    def _of(self, block: Block, D: np.ndarray) -> np.ndarray:
+        """Return the products of a block's columns, by pair."""
+        part = self.matrix[block.rows]
+        weights = D[:, block.rows]
+        if self.kept:
+            if block.pairs is None:
+                block.pairs = part[:, block.first] * part[:, block.second]
+            return weights @ block.pairs
+        step = max(64, BLOCK // block.first.size)
+        flat = np.zeros((D.shape[0], block.first.size))
+        for first in range(0, len(part), step):
+            some = part[first : first + step]
+            flat += weights[:, first : first + step] @ (some[:, block.first] * some[:, block.second])
         return flat
 
 
@@ -97,18 +193,12 @@ class Factor:
         self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
         M *= self.scale[:, :, None]
         M *= self.scale[:, None, :]
-        self.parts = []
-        for one in M:
-            ridge = 1e-15
-            while True:
-                trial = one.copy()
-                trial.flat[:: q + 1] += ridge
-                # the matrix is symmetric, so its transpose is the column-major array LAPACK wants
-                factor, info = dpotrf(trial.T, lower=0, overwrite_a=1)
-                if info == 0 or ridge > 1.0 or not np.isfinite(ridge):
-                    break
-                ridge *= 100.0
-            self.parts.append(factor)
+        M.reshape(len(M), -1)[:, :: q + 1] += RIDGE
+        try:
+            # lower factors in rows are upper ones in columns, the order LAPACK wants
+            self.parts = [one.T for one in np.linalg.cholesky(M)]
+        except np.linalg.LinAlgError:
+            self.parts = [_factor(one) for one in M]
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """Return the solutions for right-hand sides of shape (B, q, k)."""
@@ -117,6 +207,20 @@ class Factor:
             x[b] = dpotrs(factor, x[b], lower=0)[0]
         x *= self.scale[:, :, None]
         return x
+
+
+def _factor(M: np.ndarray) -> np.ndarray:
+    """Return the factor of one matrix, raising its ridge as far as that takes."""
+    ridge = RIDGE
+    trial = M.copy()
+    while True:
+        # the lower triangle is an upper one for LAPACK, which counts by columns
+        factor, info = dpotrf(trial.T, lower=0, overwrite_a=1)
+        if info == 0 or ridge > 1.0 or not np.isfinite(ridge):
+            return factor
+        trial = M.copy()
+        trial.flat[:: len(M) + 1] += 99.0 * ridge
+        ridge *= 100.0
 
 
 class Wide:

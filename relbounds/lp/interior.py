@@ -96,6 +96,8 @@ class State:
         Where the six parts lie.
     iterations : ndarray of int, shape (B,)
         Iterations each direction took.
+    which : ndarray of int, shape (B,)
+        The number of each direction in the run it belongs to.
     """
 
     v: np.ndarray
@@ -105,6 +107,7 @@ class State:
     price: np.ndarray
     cuts: tuple[slice, ...]
     iterations: np.ndarray
+    which: np.ndarray
 
     def __getattr__(self, name: str) -> np.ndarray:
         """Return one part of the slacks or multipliers by its name."""
@@ -119,7 +122,7 @@ class State:
     def take(self, keep: np.ndarray) -> State:
         """Return the state of some directions."""
         v, S, Z, weight, price = (x[keep] for x in (self.v, self.S, self.Z, self.weight, self.price))
-        return State(v, S, Z, weight, price, self.cuts, self.iterations[keep])
+        return State(v, S, Z, weight, price, self.cuts, self.iterations[keep], self.which[keep])
 
     def put(self, where: np.ndarray, other: State) -> None:
         """Write another state's directions into this one."""
@@ -142,16 +145,19 @@ def make_state(
     ends = np.cumsum([0] + [x.shape[1] for x in slacks])
     cuts = tuple(slice(int(i), int(j)) for i, j in pairwise(ends))
     count = np.zeros(len(v), dtype=int)
-    return State(v, np.hstack(slacks), np.hstack(multipliers), weight, price, cuts, count)
+    which = np.arange(len(v))
+    return State(v, np.hstack(slacks), np.hstack(multipliers), weight, price, cuts, count, which)
 
 
 def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
     """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
     matrix = core.A if hard else core.G
-    out = v @ matrix.T
-    if columns is not None:
-        own = columns.A if hard else columns.G
-        out += np.matmul(columns.values(v)[:, None, :], own - matrix.T[columns.index])[:, 0]
+    if columns is None:
+        return v @ matrix.T
+    common = v.copy()
+    common[columns.each, columns.index] = 0.0
+    out = common @ matrix.T
+    out += np.matmul(columns.values(v)[:, None, :], columns.A if hard else columns.G)[:, 0]
     return out
 
 

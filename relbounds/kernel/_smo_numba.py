@@ -243,16 +243,17 @@ def smo(  # type: ignore[no-untyped-def]
     tol,
     max_steps,
     second,
+    alpha,
+    f,
+    mu,
 ):
-    """Run SMO from alpha = 0; return alpha, f, the steps taken, the last violation, and the steps across
+    """Run SMO from alpha, with its decision values f and order multipliers mu (all three are written to); return alpha, f, the steps taken, the last violation, and the steps across
     thresholds.
 
     Double loop: the inner loop works on the rows that still matter; the outer one brings the decision
     values of all samples up to date, checks every row, and lets the inner loop go on from there.
     """
     n, size = diag.shape[0], sample.shape[0]
-    alpha, f = np.zeros(size), np.zeros(n)
-    mu = np.zeros(m)
     up, low, UP, LOW = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     at_up, at_low = np.empty(m, np.int64), np.empty(m, np.int64)
     AT_UP, AT_LOW = np.empty(m, np.int64), np.empty(m, np.int64)

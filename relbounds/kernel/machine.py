@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from relbounds.errors import DataError, OptionError, SolverError, nearest
-from relbounds.kernel.kernels import Kernel, check_matrix, make_kernel
+from relbounds.kernel.kernels import Kernel, check_matrix, make_kernel, root
 from relbounds.kernel.kkt import (
     Optimality,
     check_free,
@@ -22,7 +23,7 @@ from relbounds.kernel.kkt import (
 from relbounds.kernel.problem import MarginRows, check_cost, check_order, make_margin_rows
 from relbounds.kernel.qp import solve_qp
 from relbounds.kernel.slacks import ModelledSolution, solve_modelled
-from relbounds.kernel.smo import have_numba, solve_smo
+from relbounds.kernel.smo import have_numba, scaled_start, solve_smo
 
 SLACKS = ("free", "modelled", "mixed")
 SOLVERS = ("auto", "smo", "qp")
@@ -157,6 +158,32 @@ class Machine:
         return np.where(np.isnan(f), np.nan, codes) if np.isnan(f).any() else codes
 
 
+@dataclass(frozen=True)
+class Grams:
+    """Kernel matrices that several fits share, and their roots, each computed once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Grams(np.ones((3, 3))).root.shape
+    (3, 1)
+    """
+
+    K: np.ndarray
+    K_slack: np.ndarray | None = None
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """The root of K."""
+        return root(self.K)
+
+    @cached_property
+    def slack_root(self) -> np.ndarray:
+        """The root of the slack kernel's matrix."""
+        assert self.K_slack is not None
+        return root(self.K_slack)
+
+
 def fit_machine(
     X: np.ndarray,
     y: np.ndarray,
@@ -208,8 +235,13 @@ def fit_mixes(
     Z: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     K: np.ndarray | None = None,
+    grams: Grams | None = None,
+    start: Machine | None = None,
 ) -> list[Machine]:
     """Fit one model per mixing weight: the free and the modelled slacks they share are computed once.
+
+    `grams`: the kernel matrices, checked, where several fits share them (the machines then take kernel
+    values, not features). `start`: a machine with free slacks that differs in C only, to begin with.
 
     Examples
     --------
@@ -220,6 +252,8 @@ def fit_mixes(
     [0.0, 1.0]
     """
     check_setting(setting)
+    if grams is not None:
+        K = grams.K
     kernel = Kernel("precomputed") if K is not None else make_kernel(setting.kernel, setting.width)
     y = np.asarray(y, dtype=np.int64)
     weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
@@ -231,12 +265,13 @@ def fit_mixes(
     if setting.cost is not None:
         cost = check_cost(setting.cost, n_levels)[np.ix_(used - 1, used - 1)]
     rows = make_margin_rows(compact, len(used), setting.order, setting.C, weights, cost)
-    problem = _Problem(X, kernel, rows, setting, used, n_levels, K)
+    problem = _Problem(X, kernel, rows, setting, used, n_levels, K, grams, start)
     if setting.slack == "free":
         return [problem.free()]
-    slack_kernel = setting.slack_kernel_made()
-    home = Z if Z is not None and Z.shape[1] > 0 else X
-    K_slack = check_matrix(slack_kernel(home, home), len(y), "slack_kernel")
+    if grams is not None and grams.K_slack is not None:
+        K_slack = grams.K_slack
+    else:
+        K_slack = slack_matrix(setting, X, Z)
     # The lemma that orders implicit thresholds is about free slacks: with modelled ones order is a
     # constraint.
     problem = replace(problem, rows=replace(rows, ordered=len(used) > 2))
@@ -245,6 +280,20 @@ def fit_mixes(
         return [modelled]
     free = replace(problem, rows=rows).free()
     return [problem.recovered(free, modelled, float(mix)) for mix in mixes]
+
+
+def slack_matrix(setting: Setting, X: np.ndarray, Z: np.ndarray | None) -> np.ndarray:
+    """Return the kernel matrix of the correcting functions: on privileged features where there are some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> slack_matrix(Setting(slack_width=1.0), np.zeros((2, 1)), None)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    home = Z if Z is not None and Z.shape[1] > 0 else X
+    return check_matrix(setting.slack_kernel_made()(home, home), len(home), "slack_kernel")
 
 
 @dataclass(frozen=True)
@@ -258,6 +307,11 @@ class _Problem:
     used: np.ndarray
     n_levels: int
     K: np.ndarray | None
+    grams: Grams | None = None
+    start: Machine | None = None
+
+    def root(self) -> np.ndarray | None:
+        return None if self.grams is None else self.grams.root
 
     def matrix(self) -> np.ndarray:
         if self.K is not None:
@@ -273,22 +327,30 @@ class _Problem:
             return self._free("qp")
         if self.rows.n > SMALL:
             return self._free("smo")
+        if self.start is not None and self.start.solver == "qp" and self.start.setting.C <= setting.C:
+            return self._free("qp", lean=True)  # what was too slow with a smaller C will be so again
         try:  # a large C with a wide kernel can keep SMO busy for very long; small problems have a way out
             return self._free("smo", max(PATIENCE, self.rows.n**2 // 2))
         except SolverError:
-            return self._free("qp")
+            return self._free("qp", lean=True)
 
-    def _free(self, solver: str, max_steps: int = 50_000_000) -> Machine:
+    def _free(self, solver: str, max_steps: int = 50_000_000, lean: bool = False) -> Machine:
         setting, rows, ordered = self.setting, self.rows, self.setting.order != "none"
         if solver == "qp":
             K = self.matrix()
-            alpha, guess, steps = solve_qp(K, rows)
+            alpha, guess, steps = solve_qp(K, rows, lean=lean, R=self.root())
             f = K @ rows.coefficients(alpha)
             b = thresholds(rows, alpha, f, 1e-5, guess, ordered)
         else:
             whole = self.K is not None or self.kernel.name == "function" or rows.n <= WHOLE_MATRIX
             K_given = self.matrix() if whole else None
-            solution = solve_smo(self.X, self.kernel, rows, K_given, setting.tol, max_steps=max_steps)
+            begin = None
+            if self.start is not None and self.start.solver == "smo":
+                before = self.start
+                begin = scaled_start(rows, before.alpha, before.f, setting.C / before.setting.C)
+            solution = solve_smo(
+                self.X, self.kernel, rows, K_given, setting.tol, max_steps=max_steps, start=begin
+            )
             alpha, steps = solution.alpha, solution.steps
             f = self._values(alpha) if K_given is None else K_given @ rows.coefficients(alpha)
             b = thresholds(rows, alpha, f, setting.tol, None, ordered)
@@ -297,7 +359,8 @@ class _Problem:
 
     def modelled(self, K_slack: np.ndarray) -> Machine:
         K, rows = self.matrix(), self.rows
-        s = solve_modelled(K, K_slack, rows, self.setting.gamma)
+        roots = None if self.grams is None else (self.grams.root, self.grams.slack_root)
+        s = solve_modelled(K, K_slack, rows, self.setting.gamma, roots=roots)
         f = K @ rows.coefficients(s.alpha)
         b = check_ordered(s.b, 1e-5)
         optimality = check_modelled(rows, s.alpha, s.delta, b, f, s.slack, s.slack_norms, self.setting.gamma)
@@ -308,7 +371,7 @@ class _Problem:
         those."""
         K = self.matrix()
         slack = (1.0 - mix) * free.slack + mix * np.maximum(modelled.slack, 0.0)
-        rows, alpha, guess, steps = _solve_fixed(K, self.rows, slack, self.setting.C)
+        rows, alpha, guess, steps = _solve_fixed(K, self.rows, slack, self.setting.C, self.root())
         f = K @ rows.coefficients(alpha)
         b = check_ordered(guess, 1e-5)
         machine = self._machine(
@@ -368,7 +431,7 @@ class _Problem:
 
 
 def _solve_fixed(
-    K: np.ndarray, rows: MarginRows, slack: np.ndarray, unit: float
+    K: np.ndarray, rows: MarginRows, slack: np.ndarray, unit: float, R: np.ndarray | None
 ) -> tuple[MarginRows, np.ndarray, np.ndarray, int]:
     """Maximise the margin with slacks fixed; returns the rows solved, their multipliers, the thresholds and
     the steps.
@@ -381,7 +444,7 @@ def _solve_fixed(
     for hair in (1e-7, 1e-6, 1e-5, 1e-4):
         enlarged = rows.fixed(slack + hair)
         try:
-            return enlarged, *solve_qp(K, enlarged, 1e-9, unit)
+            return enlarged, *solve_qp(K, enlarged, 1e-9, unit, lean=True, R=R)
         except SolverError as error:
             last = error
     assert last is not None

@@ -10,29 +10,18 @@ thresholds, that is rows per sample, there are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_matrix
 
 from relbounds.errors import SolverError
+from relbounds.kernel.interior import FLOOR, Apply, Factor, QPSolution, interior_point
 from relbounds.kernel.kernels import root
 from relbounds.kernel.problem import MarginRows
 
-FLOOR = 1e-12
 BALANCE = 1e-8  # how well the equalities must hold
-Apply = Callable[[np.ndarray], np.ndarray]
-Factor = Callable[[np.ndarray], Apply]
-
-
-@dataclass(frozen=True)
-class QPSolution:
-    """x, the multipliers of the equalities, and how many iterations it took."""
-
-    x: np.ndarray
-    y: np.ndarray
-    iterations: int
 
 
 def box_qp(
@@ -45,23 +34,30 @@ def box_qp(
     tol: float,
     size: float = 0.0,
     relative: bool = True,
+    lean: bool = False,
 ) -> QPSolution:
     """Solve ``min 1/2 x'Px + q'x, 0 <= x <= upper, Ax = a``; ``factor(D)`` returns the solver of ``P +
     diag(D)``.
 
     `size` is the order of magnitude of P: D is kept above a tiny share of it, where the low-rank solves
     would lose all digits; the solver's iterative refinement takes care of the difference. `relative`: the
-    objective has no constant left out, so that a gap relative to it means something.
+    objective has no constant left out, so that a gap relative to it means something. `lean`: the package's
+    own interior point method first, CVXOPT where that does not get there.
 
     Examples
     --------
     >>> import numpy as np
     >>> one = np.ones((1, 2))
     >>> q, upper = -np.array([3.0, 1.0]), np.array([1.5, 9.0])
-    >>> s = box_qp(lambda x: x, lambda D: lambda v: v / (1 + D), q, upper, one, np.array([2.0]), 1e-9)
+    >>> s = box_qp(lambda x: x, lambda D: lambda v: (v.T / (1 + D)).T, q, upper, one, np.array([2.0]), 1e-9)
     >>> s.x.round(6)
     array([1.5, 0.5])
     """
+    if lean:
+        try:
+            return interior_point(P, factor, q, upper, A, a, tol, BALANCE, size)
+        except SolverError:
+            pass
     # Past the accuracy that rounding allows, steps make things worse: then what was asked for was too much.
     for attempt in (tol, 100 * tol):
         try:
@@ -116,7 +112,7 @@ def _box_qp(
         D = inverse2[:n].copy()
         D[capped] += inverse2[n:]
         solve = factor(np.maximum(D, FLOOR * size))
-        columns = np.column_stack([solve(row) for row in A])
+        columns = solve(A.T)
         schur = _small_solver(A @ columns)
 
         def step(x: Any, y: Any, z: Any) -> None:
@@ -216,12 +212,13 @@ def balance_matrix(rows: MarginRows) -> np.ndarray:
 
 
 def solve_qp(
-    K: np.ndarray, rows: MarginRows, tol: float = 1e-10, unit: float | None = None
+    K: np.ndarray, rows: MarginRows, tol: float = 1e-10, unit: float | None = None, lean: bool = False,
+    R: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the multipliers of the rows, a guess of the thresholds, and the iterations used.
 
     Slacks are free, or fixed when the rows come from ``rows.fixed``; `unit` is the size multipliers are
-    expected to have.
+    expected to have; `lean` as for :func:`box_qp`; R is ``root(K)`` where it is known.
 
     Examples
     --------
@@ -231,32 +228,34 @@ def solve_qp(
     >>> solve_qp(x @ x.T, make_margin_rows(np.array([1, 2]), 2, C=10.0))[0].round(6)
     array([0.5, 0.5])
     """
-    R, sample, sign, n, size = root(K), rows.sample, rows.sign, rows.n, len(rows)
+    R = root(K) if R is None else R
+    sample, sign, n, size = rows.sample, rows.sign, rows.n, len(rows)
     finite = rows.upper[np.isfinite(rows.upper)]
     # In units of C the solution lies in the unit box, where the solver's absolute tolerances mean something.
     if unit is None:
         unit = float(finite.max()) if len(finite) else 1.0
     extra = rows.n_thresholds - 1 if rows.ordered else 0
 
-    def collect(v: np.ndarray) -> np.ndarray:
-        return np.bincount(sample, sign * v, minlength=n)
+    to_samples = csr_matrix((sign, (sample, np.arange(size))), shape=(n, size))
+    to_rows = to_samples.T.tocsr()
 
     def P(x: np.ndarray) -> np.ndarray:
         out = np.zeros_like(x)
-        out[:size] = unit * sign * (R @ (R.T @ collect(x[:size])))[sample]
+        out[:size] = unit * (to_rows @ (R @ (R.T @ (to_samples @ x[:size]))))
         return out
 
     def factor(D: np.ndarray) -> Apply:
         inverse = 1.0 / D[:size]
         E = np.bincount(sample, inverse, minlength=n)
-        inner = cho_factor(np.eye(R.shape[1]) + unit * R.T @ (E[:, None] * R))
+        inner = cho_factor(np.eye(R.shape[1]) + unit * R.T @ (E[:, None] * R), check_finite=False)
 
         def solve(v: np.ndarray) -> np.ndarray:
-            first = inverse * v[:size]
-            middle = unit * R @ cho_solve(inner, R.T @ collect(first))
-            out = v / D
-            out[:size] = first - inverse * sign * middle[sample]
-            return out
+            wide = v[:, None] if v.ndim == 1 else v
+            first = inverse[:, None] * wide[:size]
+            middle = unit * R @ cho_solve(inner, R.T @ (to_samples @ first), check_finite=False)
+            out = wide / D[:, None]
+            out[:size] = first - inverse[:, None] * (to_rows @ middle)
+            return out[:, 0] if v.ndim == 1 else out
 
         return solve
 
@@ -271,5 +270,6 @@ def solve_qp(
         np.zeros(rows.n_thresholds),
         tol,
         unit * float(np.diag(K).max()),
+        lean=lean,
     )
     return unit * solution.x[:size], -solution.y, solution.iterations

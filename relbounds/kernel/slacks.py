@@ -18,12 +18,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.sparse import csr_matrix
 
 from relbounds.errors import OptionError
+from relbounds.kernel.interior import Apply, inverse
 from relbounds.kernel.kernels import root
 from relbounds.kernel.problem import MarginRows
-from relbounds.kernel.qp import Apply, balance_matrix, box_qp
+from relbounds.kernel.qp import balance_matrix, box_qp
+
+GOOD = 1e-3  # least ratio of eigenvalues at which the inverse of a kernel matrix is trusted
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,67 @@ class ModelledSolution:
     iterations: int
 
 
+@dataclass(frozen=True)
+class _Smoothed:
+    """What one function contributes to a factorisation: with ``W = sqrt(E) S``, ``N = ratio S (I + ratio W'W)^-1
+    S'`` to be applied, and ``I - ratio W (I + ratio W'W)^-1 W'``, whole or applied."""
+
+    solve: Apply
+    rest: np.ndarray | None
+    rest_of: Apply
+
+
+@dataclass(frozen=True)
+class _Smoother:
+    """The kernel matrix of one correcting function, times `ratio`: whole, or its root S where that is thin."""
+
+    whole: np.ndarray | None
+    S: np.ndarray
+    ratio: float
+
+    def apply(self, v: np.ndarray) -> np.ndarray:
+        return self.ratio * (self.S @ (self.S.T @ v)) if self.whole is None else self.whole @ v
+
+    def factor(self, E: np.ndarray) -> _Smoothed:
+        if self.whole is not None:
+            up, down = np.sqrt(E), 1.0 / np.sqrt(E)
+            B = up[:, None] * self.whole * up
+            B.flat[:: len(B) + 1] += 1.0
+            rest, whole = inverse(B), self.whole
+
+            def solve_whole(v: np.ndarray) -> np.ndarray:
+                return np.asarray(whole @ (up[:, None] * (rest @ (down[:, None] * v))))
+
+            return _Smoothed(solve_whole, rest, lambda V: rest @ V)
+        S, ratio = self.S, self.ratio
+        L, failed = lapack.dpotrf(np.eye(S.shape[1]) + ratio * S.T @ (E[:, None] * S), lower=1)
+        if failed:
+            raise np.linalg.LinAlgError("the matrix is not positive definite")
+        W = np.sqrt(E)[:, None] * S
+
+        def solve_thin(v: np.ndarray) -> np.ndarray:
+            return np.asarray(ratio * (S @ lapack.dpotrs(L, S.T @ v, lower=1)[0]))
+
+        def rest_of(V: np.ndarray) -> np.ndarray:
+            return np.asarray(V - ratio * (W @ lapack.dpotrs(L, W.T @ V, lower=1)[0]))
+
+        return _Smoothed(solve_thin, None, rest_of)
+
+
+def _smoothers(K_slack: np.ndarray, S: np.ndarray, samples: list[np.ndarray], ratio: float) -> list[_Smoother]:
+    """One per function. The whole matrix is quicker, but its inverse serves only where it has a good one."""
+    values = (S**2).sum(axis=0)  # the eigenvalues
+    whole = len(values) == len(S) and values.min() > GOOD * values.max()
+    return [
+        _Smoother(ratio * K_slack[np.ix_(here, here)] if whole else None, S[here], ratio) for here in samples
+    ]
+
+
 def solve_modelled(
-    K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: float, tol: float = 1e-10
+    K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: float, tol: float = 1e-10, lean: bool = True,
+    roots: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> ModelledSolution:
-    """Solve the dual with modelled slacks.
+    """Solve the dual with modelled slacks; `roots`: those of both matrices, where they are known.
 
     Examples
     --------
@@ -60,26 +121,25 @@ def solve_modelled(
         raise OptionError(f"gamma must be a positive number, not {gamma!r}.")
     n, size, sample, sign = rows.n, len(rows), rows.sample, rows.sign
     groups = [np.flatnonzero(rows.function == g) for g in range(rows.n_functions)]
-    R, R_slack = root(K), root(K_slack)
-    roots = [R_slack[sample[g]] for g in groups]  # per function: the rows' share of the root of K*
+    R, R_slack = (root(K), root(K_slack)) if roots is None else roots
     unit = float(rows.upper.max())
     price = rows.upper / unit
     extra = rows.n_thresholds - 1 if rows.ordered else 0
     ratio = unit / gamma
-
-    def collect(v: np.ndarray) -> np.ndarray:
-        return np.bincount(sample, sign * v, minlength=n)
+    smoothers = _smoothers(K_slack, R_slack, [sample[g] for g in groups], ratio)
+    to_samples = csr_matrix((sign, (sample, np.arange(size))), shape=(n, size))
+    to_rows = to_samples.T.tocsr()
 
     def smooth(v: np.ndarray) -> np.ndarray:
         out = np.empty(size)
-        for g, S in zip(groups, roots, strict=True):
-            out[g] = ratio * (S @ (S.T @ v[g]))
+        for g, smoother in zip(groups, smoothers, strict=True):
+            out[g] = smoother.apply(v[g])
         return out
 
     def P(x: np.ndarray) -> np.ndarray:
         out = np.zeros_like(x)
         common = smooth(x[:size] + x[size : 2 * size])
-        out[:size] = unit * sign * (R @ (R.T @ collect(x[:size])))[sample] + common
+        out[:size] = unit * (to_rows @ (R @ (R.T @ (to_samples @ x[:size])))) + common
         out[size : 2 * size] = common
         return out
 
@@ -90,41 +150,45 @@ def solve_modelled(
         ia, ib = 1.0 / D[:size], 1.0 / D[size : 2 * size]
         E = ia + ib
         cross = sign * ia
-        inner = []
-        T = np.zeros((n, R.shape[1]))
-        weight = np.bincount(sample, ia * ib / E, minlength=n)
-        T += weight[:, None] * R
-        for g, S in zip(groups, roots, strict=True):
-            L = cho_factor(np.eye(S.shape[1]) + ratio * S.T @ (E[g][:, None] * S), lower=True)
-            inner.append(L)
-            # E^-1 - M^-1 = E^-1 B^-1 E^-1-like remainder; in terms of the thin root it is what is left of
-            # the identity.
-            V = (cross[g] / np.sqrt(E[g]))[:, None] * R[sample[g]]
-            W = np.sqrt(E[g])[:, None] * S
-            half = solve_triangular(L[0], W.T @ V, lower=True)
-            T_part = V - ratio * W @ solve_triangular(L[0], half, lower=True, trans=1)
-            T[sample[g]] += (cross[g] / np.sqrt(E[g]))[:, None] * T_part  # a sample has one row per function
-        schur = cho_factor(np.eye(R.shape[1]) + unit * (R.T @ T + T.T @ R) / 2.0)
+        T = np.bincount(sample, ia * ib / E, minlength=n)[:, None] * R
+        whole: np.ndarray | None = None
+        solvers = []
+        for g, smoother in zip(groups, smoothers, strict=True):
+            found = smoother.factor(E[g])
+            solvers.append(found.solve)
+            scaled = cross[g] / np.sqrt(E[g])
+            here = sample[g]  # a sample has one row per function
+            if found.rest is None:
+                V = scaled[:, None] * R[here]
+                T[here] += scaled[:, None] * found.rest_of(V)
+            else:
+                whole = np.zeros((n, n)) if whole is None else whole
+                block = scaled[:, None] * found.rest * scaled
+                if len(here) == n and here[0] == 0 and here[-1] == n - 1:  # all samples, in their order
+                    whole += block
+                else:
+                    whole[np.ix_(here, here)] += block
+        if whole is not None:
+            T += whole @ R
+        schur = cho_factor(np.eye(R.shape[1]) + unit * (R.T @ T + T.T @ R) / 2.0, check_finite=False)
 
         def slack_solve(v: np.ndarray) -> np.ndarray:
-            out = np.empty(size)
-            for g, S, L in zip(groups, roots, inner, strict=True):
-                out[g] = ratio * S @ cho_solve(L, S.T @ v[g])
+            out = np.empty(v.shape)
+            for g, solve in zip(groups, solvers, strict=True):
+                out[g] = solve(v[g])
             return out
 
         def solve(v: np.ndarray) -> np.ndarray:
-            va, vb = ia * v[:size], ib * v[size : 2 * size]
-            t0, t1 = collect(va), va + vb
-            u0 = (
-                unit
-                * R
-                @ cho_solve(schur, R.T @ (t0 - np.bincount(sample, cross * slack_solve(t1), minlength=n)))
-            )
-            u1 = slack_solve(t1 - cross * u0[sample])
-            out = v / D
-            out[:size] = va - ia * (sign * u0[sample] + u1)
-            out[size : 2 * size] = vb - ib * u1
-            return out
+            wide = v[:, None] if v.ndim == 1 else v
+            va, vb = ia[:, None] * wide[:size], ib[:, None] * wide[size : 2 * size]
+            t1 = va + vb
+            inner = R.T @ (to_samples @ (va - ia[:, None] * slack_solve(t1)))
+            u0 = to_rows @ (unit * (R @ cho_solve(schur, inner, check_finite=False)))
+            u1 = slack_solve(t1 - ia[:, None] * u0)
+            out = wide / D[:, None]
+            out[:size] = va - ia[:, None] * (u0 + u1)
+            out[size : 2 * size] = vb - ib[:, None] * u1
+            return out[:, 0] if v.ndim == 1 else out
 
         return solve
 
@@ -139,7 +203,7 @@ def solve_modelled(
     pull = smooth(price)
     q = np.concatenate([-rows.h - pull, -pull, np.zeros(extra)])
     size_P = max(unit * float(np.diag(K).max()), ratio * float(np.diag(K_slack).max()))
-    solution = box_qp(P, factor, q, np.full(len(q), np.inf), A, a, 10 * tol, size_P, relative=False)
+    solution = box_qp(P, factor, q, np.full(len(q), np.inf), A, a, 10 * tol, size_P, False, lean)
     alpha = unit * solution.x[:size]
     delta = alpha + unit * solution.x[size : 2 * size] - rows.upper
     # The multipliers of the equalities are the thresholds and the offsets (signs from the Lagrangian).

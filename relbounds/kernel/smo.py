@@ -10,6 +10,7 @@ import numpy as np
 
 from relbounds.errors import MissingExtraError, SolverError
 from relbounds.kernel.kernels import Kernel
+from relbounds.kernel.kkt import order_multipliers
 from relbounds.kernel.problem import MarginRows
 
 
@@ -35,6 +36,32 @@ def have_numba() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
+def scaled_start(
+    rows: MarginRows, alpha: np.ndarray, f: np.ndarray, ratio: float
+) -> np.ndarray | None:
+    """Return where to begin when C is `ratio` times what `alpha` (with decision values f) was solved for.
+
+    Multipliers at their limit stay there when all are multiplied by `ratio`; with a larger C they may also
+    stay as they are. The one with the better dual objective is taken; None where that is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> rows = make_margin_rows(np.array([1, 2]), 2, C=10.0)
+    >>> scaled_start(rows, np.array([0.5, 0.5]), np.array([-1.0, 1.0]), 10.0)
+    array([0.5, 0.5])
+    """
+    linear, square = float(rows.h @ alpha), float(rows.coefficients(alpha) @ f)
+    factors = [ratio] if ratio < 1.0 else [1.0, ratio]
+    value, factor = max((s * linear - 0.5 * s * s * square, s) for s in factors)
+    if value <= 0.0:
+        return None
+    begin = factor * alpha
+    # What was at its limit is there exactly, so that no multiplier exceeds it by rounding.
+    return np.where(begin >= (1.0 - 1e-12) * rows.upper, rows.upper, begin)
+
+
 def solve_smo(
     X: np.ndarray,
     kernel: Kernel,
@@ -44,13 +71,15 @@ def solve_smo(
     cache_mb: float = 200.0,
     max_steps: int = 50_000_000,
     second_order: bool = True,
+    start: np.ndarray | None = None,
 ) -> SmoSolution:
     """Solve the dual by SMO; with K given the kernel is read from it, else its rows are computed and cached.
 
     Each step takes the row that violates the optimality conditions most and a partner: the most violating
     one, or with `second_order` the one that promises the largest gain. Partners at the same threshold get
     the standard update; at different ones (explicit order) the cross update, which moves the order
-    multipliers between them.
+    multipliers between them. `start`: multipliers that satisfy every constraint, to begin with instead of 0
+    (needs K).
 
     Examples
     --------
@@ -81,6 +110,12 @@ def solve_smo(
         slot = np.full(n, -1)
         owner, stamp = np.full(places, -1), np.zeros(places, dtype=np.int64)
         diag = kernel.diagonal(X)
+    begin, f, mu = np.zeros(len(rows)), np.zeros(n), np.zeros(rows.n_thresholds)
+    if start is not None and K is not None:
+        begin = np.array(start, dtype=float)
+        f = np.ascontiguousarray(K @ rows.coefficients(begin))
+        mu = order_multipliers(rows, begin)
+        mu[mu < 1e-9 * max(float(begin.max(initial=0.0)), 1e-300)] = 0.0  # rounding is no tie
     rate = 1.0 / (2.0 * kernel.width**2) if kernel.width else 0.0
     alpha, f, steps, violation, crossed = compiled.smo(
         kind,
@@ -101,6 +136,9 @@ def solve_smo(
         tol,
         max_steps,
         second_order,
+        begin,
+        f,
+        mu,
     )
     if violation > tol:
         raise SolverError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from relbounds.lp import interior
 from relbounds.lp.active import FEW, Smaller, smaller
+from relbounds.lp.centre import aimed, centred
 from relbounds.lp.interior import Columns, Core, State
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, Reduced, is_lossless, reduce
@@ -104,6 +105,12 @@ def run_core(
     return interior.solve(core, d, start, np.full(len(d), FINE * size), columns=columns)
 
 
+def run_centred(core: Core, d: np.ndarray, v: np.ndarray, size: float) -> State:
+    """Push along `d` from the middle of the set that holds the point `v` (1, q), all in core units."""
+    start = aimed(core, centred(core, v, None), np.zeros(len(d), dtype=int), d, None)
+    return interior.solve(core, d, start, np.full(len(d), FINE * size))
+
+
 def empty_answer(polytope: Polytope, count: int, proof: Duals | None) -> Answer:
     """Return the answer for an empty set: no point, and the multipliers that prove it."""
     points = np.tile(polytope.start, (count, 1))
@@ -137,7 +144,11 @@ def push_batch(polytope: Polytope, directions: np.ndarray) -> Answer:
     def solve(some: np.ndarray, small: Smaller, reduced: Reduced) -> tuple[np.ndarray, Duals]:
         d = directions[some][:, reduced.free] * reduced.unit
         start = np.tile(reduced.into(anchor[0]), (some.size, 1))
-        state = run_core(reduced.core, d, start, ready.thin, polytope.size, None)
+        if polytope.model.inner is not None:
+            # among many hard rows the start is rarely near the middle, which pays to be found first
+            state = run_centred(reduced.core, d, start[:1], polytope.size)
+        else:
+            state = run_core(reduced.core, d, start, ready.thin, polytope.size, None)
         return reduced.back(state.v), reduced.duals(state.z4, state.alpha, state.lam)
 
     points, duals = on_active_rows(ready, B, solve, lambda some, v: v @ ready.polytope.model.G.T)

@@ -19,7 +19,10 @@ PROMISED = 1e-6
 
 @dataclass(frozen=True)
 class Replaced:
-    """Columns of ``G`` (B, R), of ``A`` (B, m) and ``linear`` (B,) where they change, for those of the model."""
+    """Columns of ``G`` (B, R), of ``A`` (B, m) and ``linear`` (B,) where they change, for those of the model.
+
+    With several columns per problem every array, `index` (B, k) among them, has one more axis after the first.
+    """
 
     index: np.ndarray
     G: np.ndarray
@@ -31,6 +34,25 @@ class Replaced:
         A, linear = (None if x is None else x[some] for x in (self.A, self.linear))
         return Replaced(self.index[some], self.G[some], A, linear)
 
+    @property
+    def several(self) -> Replaced:
+        """The same with an axis over the columns of a problem."""
+        if self.index.ndim == 2:
+            return self
+        A, linear = (None if x is None else x[:, None] for x in (self.A, self.linear))
+        return Replaced(self.index[:, None], self.G[:, None], A, linear)
+
+
+def slopes_of(polytope: Polytope, columns: Replaced | None) -> np.ndarray:
+    """Return the linear part of the loss, shape (q,) or one row per problem where it changes."""
+    linear = polytope.model.linear
+    if columns is None or columns.linear is None:
+        return linear
+    out = np.tile(linear, (len(columns.index), 1))
+    own = columns.several
+    out[np.arange(len(out))[:, None], own.index] = own.linear
+    return out
+
 
 def rows_at(
     polytope: Polytope, points: np.ndarray, columns: Replaced | None
@@ -39,10 +61,11 @@ def rows_at(
     model = polytope.model
     Gv, Av = points @ model.G.T, points @ model.A.T
     if columns is not None:
-        own = points[np.arange(len(points)), columns.index][:, None]
-        Gv += own * (columns.G - model.G.T[columns.index])
+        columns = columns.several
+        own = points[np.arange(len(points))[:, None], columns.index][:, None, :]
+        Gv += np.matmul(own, columns.G - model.G.T[columns.index])[:, 0]
         if columns.A is not None:
-            Av += own * (columns.A - model.A.T[columns.index])
+            Av += np.matmul(own, columns.A - model.A.T[columns.index])[:, 0]
     return Gv, Av
 
 
@@ -51,9 +74,10 @@ def _back(polytope: Polytope, duals: Duals, columns: Replaced | None) -> np.ndar
     model = polytope.model
     out = duals.beta @ model.G + duals.alpha @ model.A
     if columns is not None:
-        each, j = np.arange(len(out)), columns.index
+        columns = columns.several
+        each, j = np.arange(len(out))[:, None], columns.index
         hard = model.A.T[j] if columns.A is None else columns.A
-        out[each, j] = np.einsum("br,br->b", duals.beta, columns.G) + np.einsum("bm,bm->b", duals.alpha, hard)
+        out[each, j] = (columns.G @ duals.beta[:, :, None] + hard @ duals.alpha[:, :, None])[:, :, 0]
     return out
 
 
@@ -88,11 +112,12 @@ def inside(
     p, l, B = polytope.budgets
     strict = is_lossless(polytope)
     priced = model.c > 0
+    slopes = slopes_of(polytope, columns)
 
     def terms(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Gv, Av = rows_at(polytope, v, columns)
         margin = Gv - model.h
-        loss = v @ model.linear - np.minimum(margin, 0.0) @ model.c
+        loss = np.sum(v * slopes, axis=1) - np.minimum(margin, 0.0) @ model.c
         room = B - p * (np.abs(v) @ model.penalty)[:, None] - l * loss[:, None]
         hard = [Av - model.a, v - model.lower, model.upper - v]
         if strict:
@@ -163,7 +188,8 @@ def dual_bound(
         with np.errstate(all="ignore"):
             need = np.max(np.where(model.c > 0, duals.beta / model.c, 0.0), axis=1, initial=0.0)
         price = np.maximum(price, need)
-    reduced = directions - price[:, None] * model.linear + _back(polytope, duals, columns)
+    slopes = slopes_of(polytope, columns)
+    reduced = directions - price[:, None] * slopes + _back(polytope, duals, columns)
     if not strict and columns is None:
         reduced = _mend(polytope, directions, duals, loose, reduced)
     # the multiplier of the norm must dominate every variable that nothing else holds
@@ -181,7 +207,7 @@ def dual_bound(
         bound = (lam[:, 0] + more) * B[0]
         if model.linear.any() or strict:
             # raising a joint multiplier also raises the price of the linear loss: charge that part in full
-            shift = np.abs(more[:, None] * l[0] * model.linear)
+            shift = np.abs(more[:, None] * l[0] * slopes)
             bound = bound + shift @ largest_values(polytope)
     bound = bound - duals.beta @ model.h - duals.alpha @ model.a
     bound = bound + _held_terms(polytope, reduced, norm, held & ((model.penalty > 0) | boxed))
@@ -239,10 +265,24 @@ def _balance(
         M = np.empty((len(flat), Gf.shape[1], Gf.shape[1]))
         M[:, first, second] = flat
         M[:, second, first] = flat
-        x = np.einsum("bij,bj->bi", np.linalg.pinv(M, rcond=1e-12, hermitian=True), -lack)
+        x = _solve_each(M, -lack)
         beta = np.clip(beta + room * (x @ Gf.T), 0.0, ceiling)
         alpha = np.maximum(alpha + alpha * (x @ Af.T), 0.0)
     return Duals(duals.lam, beta, alpha)
+
+
+def _solve_each(M: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Solve small symmetric systems, one per direction; singular ones in the least-squares sense."""
+    unit = 1.0 / np.sqrt(np.maximum(np.einsum("bii->bi", M), 1e-300))
+    scaled = M * unit[:, :, None] * unit[:, None, :]
+    np.einsum("bii->bi", scaled)[:] += 1e-13
+    try:
+        x = unit * np.linalg.solve(scaled, (unit * r)[:, :, None])[:, :, 0]
+        if np.isfinite(x).all():
+            return x
+    except np.linalg.LinAlgError:
+        pass
+    return np.einsum("bij,bj->bi", np.linalg.pinv(M, rcond=1e-12, hermitian=True), r)
 
 
 def _mend(

@@ -416,6 +416,29 @@ def _advance(
     Q -= at.Z
     dv, dS, dZ = linear.solve(Q, residual)
     primal, dual = (1.0 / np.maximum(_over(*pair) / 0.995, 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
+    _move(core, at, (dv, dS, dZ), primal, dual)
+
+
+def recentre(core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Columns | None) -> None:
+    """Take one Newton step in place toward products of slacks and multipliers that are all equal to `mu`."""
+    dv, dS, dZ = _Linear(core, columns, at).solve(mu[:, None] / at.S - at.Z, residual)
+    primal, dual = (1.0 / np.maximum(_over(*pair) / 0.9, 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
+    _move(core, at, (dv, dS, dZ), primal, dual)
+
+
+def spread_of(core: Core, at: State, columns: Columns | None, which: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return how far directions `d` reach, squared, in the metric of the barrier at the states `which`."""
+    slot = np.zeros(len(d), dtype=int)
+    for c in range(len(at.v)):
+        slot[which == c] = np.arange(np.count_nonzero(which == c))
+    sides = np.zeros((len(at.v), core.q, int(slot.max(initial=0)) + 1))
+    sides[which, :, slot] = d
+    return np.einsum("bq,bq->b", d, _Linear(core, columns, at).factor.solve(sides)[which, :, slot])
+
+
+def _move(core: Core, at: State, step: tuple[np.ndarray, ...], primal: np.ndarray, dual: np.ndarray) -> None:
+    """Move a state in place, slacks and multipliers by lengths of their own."""
+    dv, dS, dZ = step
     if core.B.size:
         dl = dZ[:, at.cuts[5]]
         at.weight += dual * (dl @ core.p)

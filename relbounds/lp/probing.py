@@ -1,13 +1,27 @@
-"""Probes of features that own several variables, all of them in a few vectorised runs."""
+"""Probes of features that own several variables, all of them in a few vectorised runs.
+
+What a probe tells is how far from 0 its variables can be. Where a model of the set does without them, 0 is reached, and
+the ends of all their ranges race for the farthest: one that is proved to fall short of another is not driven on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
-from relbounds.lp.batch import chunk_size, run_core
+from relbounds.lp import interior
+from relbounds.lp.batch import FINE, chunk_size
+from relbounds.lp.centre import aimed, centred
+from relbounds.lp.certify import Replaced, dual_bound, inside
+from relbounds.lp.interior import Columns, State
 from relbounds.lp.problem import Polytope, Ranges
-from relbounds.lp.reduce import reduce
-from relbounds.lp.starts import THIN, descend, known_inside, strictly, thinness
+from relbounds.lp.reduce import Reduced, reduce
+from relbounds.lp.starts import THIN, descend, known_inside
+
+# An end is given up when another one is ahead by this many times what its own gap leaves open.
+AHEAD = 1.5
 
 
 def push_several(
@@ -15,7 +29,10 @@ def push_several(
 ) -> Ranges | None:
     """Return the ranges of some variables, for each problem with k replaced columns; None if no start is known.
 
-    Points stay strictly inside, so every value is reached; `gap` is what the duality gap leaves open.
+    Where a point of the set does without the variables asked for, the range farthest from 0 is exact, and every other
+    end is only known to be nearer to 0; both ends reach 0 at least. Otherwise all ends are exact. `gap` is what
+    multipliers prove from the original data: no end of a problem's ranges lies farther out than the farthest value
+    by more than that.
 
     Parameters
     ----------
@@ -47,32 +64,128 @@ def push_several(
     known = known_inside(reduced)
     if known is None or polytope.model.inner is None or np.any(polytope.model.inner[index]):
         return None
-    core = reduced.core
+    replaced = Replaced(index, G, A, linear)
     columns = reduced.columns(index, G, A, linear)
-    B, a = asked.shape
-    v = np.tile(reduced.into(polytope.start), (B, 1))
-    v[columns.each, columns.index] = 0.0
-    good = strictly(core, v, columns)
-    step = chunk_size(core.h.size + core.a.size)
-    rest = np.flatnonzero(~good)
-    for first in range(0, rest.size, step):
-        some = rest[first : first + step]
-        inside, room, _ = descend(core, np.tile(known, (some.size, 1)), columns.take(some))
-        v[some], good[some] = inside, room > THIN
+    starts = _starts(reduced, known, index, columns)
+    good = starts.which >= 0
+    a = asked.shape[1]
     owner = np.repeat(np.flatnonzero(good), 2 * a)
     d = np.zeros((owner.size, polytope.model.q))
     variables = np.repeat(asked[good].ravel(), 2)
     d[np.arange(owner.size), variables] = np.tile([-1.0, 1.0], owner.size // 2)
-    value, gap = np.full(owner.size, np.nan), np.full(owner.size, np.nan)
-    thin = thinness(core, v, columns)
+    value, bound = np.full(owner.size, np.nan), np.full(owner.size, np.nan)
+    # whole problems together, as many of them as a run has room for
+    step = 2 * a * max(1, chunk_size(reduced.core.h.size + reduced.core.a.size) // (2 * a))
     for first in range(0, owner.size, step):
         here = slice(first, min(first + step, owner.size))
         who = owner[here]
         own = columns.take(who)
-        state = run_core(core, d[here][:, reduced.free] * reduced.unit, v[who], thin[who], polytope.size, own)
-        value[here] = np.einsum("bq,bq->b", reduced.back(state.v), d[here])
-        gap[here] = state.products()
-    lower, upper, open_ = np.full((B, a), np.nan), np.full((B, a), np.nan), np.zeros((B, a))
-    lower[good], upper[good] = -value[0::2].reshape(-1, a), value[1::2].reshape(-1, a)
-    open_[good] = np.maximum(gap[0::2], gap[1::2]).reshape(-1, a)
-    return Ranges(lower.ravel(), upper.ravel(), open_.ravel(), np.repeat(good, a), ("batch",) * (B * a))
+        directions = d[here][:, reduced.free] * reduced.unit
+        start = aimed(reduced.core, starts.centre, starts.which[who], directions, starts.columns)
+        stop = race(directions, np.where(starts.unused[who], who, -1))
+        tolerance = np.full(who.size, FINE * polytope.size)
+        state = interior.solve(reduced.core, directions, start, tolerance, columns=own, stop=stop)
+        anchor = reduced.back(starts.centre.v[starts.which[who]])
+        points, inside_ = inside(polytope, reduced.back(state.v), anchor, replaced.take(who))
+        reached = np.einsum("bq,bq->b", points, d[here])
+        value[here] = np.where(inside_, reached, np.nan)
+        duals = reduced.duals(state.z4, state.alpha, state.lam)
+        bound[here] = dual_bound(polytope, d[here], duals, replaced.take(who))
+    return _ranges(value.reshape(-1, 2 * a), bound.reshape(-1, 2 * a), good, starts.unused[good])
+
+
+def _ranges(value: np.ndarray, bound: np.ndarray, good: np.ndarray, unused: np.ndarray) -> Ranges:
+    """Put values and bounds of both ends of each variable, problem by problem, together."""
+    B, a = good.size, value.shape[1] // 2
+    farthest = np.max(value, axis=1, initial=-np.inf, keepdims=True)
+    open_ = np.where(
+        unused[:, None], np.max(bound - farthest, axis=1, initial=0.0, keepdims=True), bound - value
+    )
+    value = np.where(unused[:, None], np.maximum(value, 0.0), value)
+    lower, upper, gap = np.full((B, a), np.nan), np.full((B, a), np.nan), np.zeros((B, a))
+    lower[good], upper[good] = -value[:, 0::2], value[:, 1::2]
+    gap[good] = np.maximum(np.maximum(open_[:, 0::2], open_[:, 1::2]), 0.0)
+    return Ranges(lower.ravel(), upper.ravel(), gap.ravel(), np.repeat(good, a), ("batch",) * (B * a))
+
+
+@dataclass(frozen=True)
+class _Starts:
+    """Centres of some sets with replaced columns.
+
+    Parameters
+    ----------
+    centre : State
+        The centres, in core units.
+    columns : Columns
+        The columns of each centre's problem.
+    which : ndarray of int, shape (B,)
+        The centre each problem starts from; -1 where its set is empty.
+    unused : ndarray of bool, shape (B,)
+        Whether the centre does without the variables whose columns are replaced.
+    """
+
+    centre: State
+    columns: Columns
+    which: np.ndarray
+    unused: np.ndarray
+
+
+def _starts(reduced: Reduced, known: np.ndarray, index: np.ndarray, columns: Columns) -> _Starts:
+    """Return the middle of each problem's set.
+
+    A point that does without the variables serves every problem that replaces their columns, so it is sought once for
+    all of them. Where there is none, each problem may have one with the columns that took their place.
+    """
+    core = reduced.core
+    _, first, which = np.unique(index, axis=0, return_index=True, return_inverse=True)
+    which = which.ravel()
+    some = columns.take(first)
+    gone = Columns(some.index, 0.0 * some.G, 0.0 * some.A, 0.0 * some.Lin)
+    points, room, _ = descend(core, np.tile(known, (first.size, 1)), gone)
+    points[gone.each, gone.index] = 0.0
+    empty = np.flatnonzero(~(room > THIN)[which])
+    step = chunk_size(core.h.size + core.a.size)
+    parts, fits = [points], [room > THIN]
+    for begin in range(0, empty.size, step):
+        here = empty[begin : begin + step]
+        points, room, _ = descend(core, np.tile(known, (here.size, 1)), columns.take(here))
+        parts.append(points)
+        fits.append(room > THIN)
+    fit = np.concatenate(fits)
+    which[empty] = first.size + np.arange(empty.size)
+    place = np.cumsum(fit) - 1
+    own = columns.take(empty)
+    pairs = ((getattr(gone, name), getattr(own, name)) for name in ("index", "G", "A", "Lin"))
+    joined = Columns(*(np.concatenate(pair)[fit] for pair in pairs))
+    centre = centred(core, np.vstack(parts)[fit], joined)
+    unused = which < first.size
+    return _Starts(centre, joined, np.where(fit[which], place[which], -1), unused)
+
+
+def race(d: np.ndarray, group: np.ndarray) -> Callable[[State, np.ndarray, np.ndarray], np.ndarray]:
+    """Return a rule that stops directions which another one of their group has left behind.
+
+    Parameters
+    ----------
+    d : ndarray, shape (B, q)
+        The directions of a run.
+    group : ndarray of int, shape (B,)
+        The group of each; those of group -1 run on their own.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> at = SimpleNamespace(v=np.array([[3.0], [1.0]]), which=np.arange(2))
+    >>> race(np.ones((2, 1)), np.zeros(2, dtype=int))(at, np.ones(2), np.zeros(2)).tolist()
+    [False, True]
+    """
+    _, number = np.unique(group, return_inverse=True)
+    ahead = np.full(number.max(initial=-1) + 1, -np.inf)
+
+    def behind(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+        value = np.einsum("bq,bq->b", at.v, d[at.which])
+        own = number[at.which]
+        np.maximum.at(ahead, own, value)
+        return (value + AHEAD * (gap + lack) < ahead[own]) & (group[at.which] >= 0)
+
+    return behind

@@ -247,8 +247,9 @@ def smo(  # type: ignore[no-untyped-def]
     f,
     mu,
 ):
-    """Run SMO from alpha, with its decision values f and order multipliers mu (all three are written to); return alpha, f, the steps taken, the last violation, and the steps across
-    thresholds.
+    """Run SMO from alpha, with its decision values f and order multipliers mu (all three are written to).
+
+    Returns alpha, f, the steps taken, the last violation, and the steps across thresholds.
 
     Double loop: the inner loop works on the rows that still matter; the outer one brings the decision
     values of all samples up to date, checks every row, and lets the inner loop go on from there.

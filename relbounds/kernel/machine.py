@@ -268,10 +268,8 @@ def fit_mixes(
     problem = _Problem(X, kernel, rows, setting, used, n_levels, K, grams, start)
     if setting.slack == "free":
         return [problem.free()]
-    if grams is not None and grams.K_slack is not None:
-        K_slack = grams.K_slack
-    else:
-        K_slack = slack_matrix(setting, X, Z)
+    shared = None if grams is None else grams.K_slack
+    K_slack = slack_matrix(setting, X, Z) if shared is None else shared
     # The lemma that orders implicit thresholds is about free slacks: with modelled ones order is a
     # constraint.
     problem = replace(problem, rows=replace(rows, ordered=len(used) > 2))

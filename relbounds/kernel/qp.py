@@ -212,7 +212,11 @@ def balance_matrix(rows: MarginRows) -> np.ndarray:
 
 
 def solve_qp(
-    K: np.ndarray, rows: MarginRows, tol: float = 1e-10, unit: float | None = None, lean: bool = False,
+    K: np.ndarray,
+    rows: MarginRows,
+    tol: float = 1e-10,
+    unit: float | None = None,
+    lean: bool = False,
     R: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the multipliers of the rows, a guess of the thresholds, and the iterations used.

@@ -92,7 +92,9 @@ class _Smoother:
         return _Smoothed(solve_thin, None, rest_of)
 
 
-def _smoothers(K_slack: np.ndarray, S: np.ndarray, samples: list[np.ndarray], ratio: float) -> list[_Smoother]:
+def _smoothers(
+    K_slack: np.ndarray, S: np.ndarray, samples: list[np.ndarray], ratio: float
+) -> list[_Smoother]:
     """One per function. The whole matrix is quicker, but its inverse serves only where it has a good one."""
     values = (S**2).sum(axis=0)  # the eigenvalues
     whole = len(values) == len(S) and values.min() > GOOD * values.max()
@@ -102,7 +104,12 @@ def _smoothers(K_slack: np.ndarray, S: np.ndarray, samples: list[np.ndarray], ra
 
 
 def solve_modelled(
-    K: np.ndarray, K_slack: np.ndarray, rows: MarginRows, gamma: float, tol: float = 1e-10, lean: bool = True,
+    K: np.ndarray,
+    K_slack: np.ndarray,
+    rows: MarginRows,
+    gamma: float,
+    tol: float = 1e-10,
+    lean: bool = True,
     roots: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> ModelledSolution:
     """Solve the dual with modelled slacks; `roots`: those of both matrices, where they are known.

@@ -36,9 +36,7 @@ def have_numba() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def scaled_start(
-    rows: MarginRows, alpha: np.ndarray, f: np.ndarray, ratio: float
-) -> np.ndarray | None:
+def scaled_start(rows: MarginRows, alpha: np.ndarray, f: np.ndarray, ratio: float) -> np.ndarray | None:
     """Return where to begin when C is `ratio` times what `alpha` (with decision values f) was solved for.
 
     Multipliers at their limit stay there when all are multiplied by `ratio`; with a larger C they may also

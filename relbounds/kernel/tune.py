@@ -14,7 +14,8 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from relbounds.errors import OptionError, SolverError, nearest
-from relbounds.kernel.machine import Setting, fit_mixes
+from relbounds.kernel.kernels import check_matrix, make_kernel
+from relbounds.kernel.machine import WHOLE_MATRIX, Grams, Machine, Setting, fit_mixes, slack_matrix
 from relbounds.metrics import mae, mmae, mze
 from relbounds.progress import stage
 
@@ -30,7 +31,7 @@ TUNED = ("C", "width", "gamma", "slack_width", "mix")
 @dataclass(frozen=True)
 class Tuned:
     """The setting chosen, its cross-validated score, and the scores of every candidate (columns: TUNED,
-    mean, se, stage)."""
+    mean and se over the folds it went through, how many, stage)."""
 
     setting: Setting
     score: float | None
@@ -195,79 +196,131 @@ def _score_grid(
     progress: bool | None,
     label: str,
 ) -> pd.DataFrame:
-    """Cross-validate every combination; mixing weights share the fits they mix."""
+    """Cross-validate every combination; mixing weights share the fits they mix.
+
+    No score is negative. So a candidate is given up once the folds it has been through add up to more than all
+    folds of the best one: it can no longer win. The best of the first fold go through all folds first.
+    """
     mixes = grid.get("mix", [setting.mix])
     names = [name for name in grid if name != "mix"]
     points = [
         dict(zip(names, values, strict=True)) for values in itertools.product(*(grid[name] for name in names))
     ]
-    tasks = [(point, f) for point in points for f in range(fold.max() + 1)]
-    with stage(f"tuning ({label})", len(tasks), progress) as done:
-        scores = []
-        for value in _results(arrays, setting, tasks, fold, mixes, score, n_jobs):
-            scores.append(value)
-            done(1)
-    cube = np.array(scores).reshape(len(points), fold.max() + 1, len(mixes))
+    n_folds = int(fold.max()) + 1
+    cube = np.full((len(points), n_folds, len(mixes)), np.nan)
+    tried = np.zeros((len(points), n_folds), dtype=bool)
+    with stage(f"tuning ({label})", len(points) * n_folds, progress) as done:
+
+        def go(chosen: np.ndarray, folds: Iterable[int]) -> None:
+            tasks = [
+                (members, f)
+                for f in folds
+                for members in _groups(points, [p for p in chosen if not tried[p, f]])
+            ]
+            for (members, f), values in zip(
+                tasks, _results(arrays, setting, points, tasks, fold, mixes, score, n_jobs), strict=True
+            ):
+                cube[members, f] = values
+                tried[members, f] = True
+                done(len(members))
+
+        everyone = np.arange(len(points))
+        go(everyone, [0])
+        first = np.argsort(np.nan_to_num(cube[:, 0].min(axis=1), nan=np.inf), kind="stable")
+        go(first[: max(1, len(points) // 20)], range(1, n_folds))
+        for f in range(1, n_folds):
+            total = cube[tried.all(axis=1)].sum(axis=1)
+            best = np.min(total, initial=np.inf, where=~np.isnan(total))
+            so_far = np.nansum(cube, axis=1).min(axis=1)
+            go(everyone[so_far <= best + 1e-12], [f])
+        done(int((~tried).sum()))
     records = []
     for p, point in enumerate(points):
         for m, mix in enumerate(mixes):
-            values = cube[p, :, m]
+            values = cube[p, tried[p], m]
             spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
             extra = {"mix": mix} if "mix" in grid else {}
-            records.append({**point, **extra, "mean": values.mean(), "se": spread, "stage": label})
+            records.append(
+                {**point, **extra, "mean": values.mean(), "se": spread, "folds": len(values), "stage": label}
+            )
     return pd.DataFrame(records)
+
+
+def _groups(points: Sequence[dict[str, float]], chosen: Sequence[int]) -> list[list[int]]:
+    """Put together the candidates with the same kernel matrices, by rising C."""
+    groups: dict[tuple[float | None, float | None], list[int]] = {}
+    for p in chosen:
+        groups.setdefault((points[p].get("width"), points[p].get("slack_width")), []).append(int(p))
+    return [sorted(members, key=lambda p: points[p].get("C", 0.0)) for members in groups.values()]
 
 
 def _results(
     arrays: Arrays,
     setting: Setting,
-    tasks: Sequence[Any],
+    points: Sequence[dict[str, float]],
+    tasks: Sequence[tuple[list[int], int]],
     fold: np.ndarray,
     mixes: Sequence[float],
     score: str,
     n_jobs: int,
 ) -> Iterable[np.ndarray]:
-    """The scores of the tasks, in order, as they come in."""
+    """The scores of the tasks (groups of candidates, one fold), in order, as they come in."""
+    calls = ((arrays, setting, [points[p] for p in members], fold, f, mixes, score) for members, f in tasks)
     if n_jobs == 1:
         with threadpool_limits(1):  # many small problems: threads only get in each other's way
-            yield from (_score_one(arrays, setting, point, fold, f, mixes, score) for point, f in tasks)
+            yield from (_score_group(*call) for call in calls)
     else:
         pool = Parallel(n_jobs=n_jobs, return_as="generator", batch_size="auto")
-        yield from pool(
-            delayed(_score_one)(arrays, setting, point, fold, f, mixes, score) for point, f in tasks
-        )
+        yield from pool(delayed(_score_group)(*call) for call in calls)
 
 
-def _score_one(
+def _score_group(
     arrays: Arrays,
     setting: Setting,
-    point: dict[str, float],
+    points: Sequence[dict[str, float]],
     fold: np.ndarray,
     f: int,
     mixes: Sequence[float],
     score: str,
 ) -> np.ndarray:
-    """Fit without fold f and score on it, one value per mixing weight; nan where the solver gave up."""
+    """Fit without fold f and score on it: a row per candidate, a column per mixing weight; nan where the
+    solver gave up.
+
+    The candidates share their kernel matrices; each fit with free slacks begins at the last one.
+    """
     inside, outside = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-    K = arrays.K
-    try:
-        machines = fit_mixes(
-            arrays.X[inside],
-            arrays.y[inside],
-            arrays.n_levels,
-            setting.replace(**point),
-            mixes,
-            Z=None if arrays.Z is None else arrays.Z[inside],
-            weights=None if arrays.weights is None else arrays.weights[inside],
-            K=None if K is None else K[np.ix_(inside, inside)],
-        )
-    except SolverError:
-        return np.full(len(mixes), np.nan)
-    out = []
-    for machine in machines:
-        if K is None:
-            values = machine.decision_function(arrays.X[outside])
-        else:
-            values = machine.decision_function(K=K[np.ix_(outside, inside)])
-        out.append(SCORES[score](arrays.y[outside], machine.levels_of(values)))
-    return np.array(out)
+    X, y, Z = arrays.X[inside], arrays.y[inside], None if arrays.Z is None else arrays.Z[inside]
+    common = setting.replace(**points[0])
+    K, cross = arrays.K, None
+    if K is not None:
+        K, cross = K[np.ix_(inside, inside)], K[np.ix_(outside, inside)]
+    elif len(y) <= WHOLE_MATRIX:
+        kernel = make_kernel(common.kernel, common.width)
+        K, cross = kernel(X, X), kernel(arrays.X[outside], X)
+        K = check_matrix(K, len(y)) if kernel.name == "function" else K
+    grams = None
+    if K is not None:
+        grams = Grams(K, None if setting.slack == "free" else slack_matrix(common, X, Z))
+    out = np.full((len(points), len(mixes)), np.nan)
+    last: Machine | None = None
+    for p, point in enumerate(points):
+        try:
+            machines = fit_mixes(
+                X,
+                y,
+                arrays.n_levels,
+                setting.replace(**point),
+                mixes,
+                Z=Z,
+                weights=None if arrays.weights is None else arrays.weights[inside],
+                grams=grams,
+                start=last,
+            )
+        except SolverError:
+            continue
+        if setting.slack == "free" and grams is not None:
+            last = machines[0]
+        for m, machine in enumerate(machines):
+            values = machine.decision_function(arrays.X[outside], cross)
+            out[p, m] = SCORES[score](arrays.y[outside], machine.levels_of(values))
+    return out

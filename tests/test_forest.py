@@ -244,10 +244,16 @@ def test_linear_start_predicts_each_row_as_if_left_out():
 def test_similarity_sees_curves_and_clusters_keep_closest_together():
     data, rng = frame(300, 2, 8)
     X = np.column_stack([data.x1, data.x1**2, data.x1 + 0.1 * rng.normal(size=300), data.x2])
-    s = cluster.similarity(X)
+    found = cluster.likeness(X)
+    s = found.either
     assert np.allclose(s, s.T)
     assert s[0, 1] > 0.8
     assert s[0, 3] < 0.3
+    # a number tells its square, the square not the sign; a noisy copy and the original tell each other
+    assert found.told[0, 1] > 0.9
+    assert found.told[1, 0] < 0.5
+    assert found.mutual[0, 1] < 0.5
+    assert found.mutual[0, 2] > 0.9
     assert cluster.clusters(s, 0.9)[0][0] == (0, 2)
     assert cluster.flat(s, 0.95) == [(0, 2), (1,), (3,)]
     assert cluster.halves([(0, 2), (0, 1, 2)])[(0, 1, 2)] == ((0, 2), (1,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage, to_tree
@@ -11,41 +13,78 @@ from scipy.stats import rankdata
 Array = NDArray[np.float64]
 
 
-def similarity(X: Array, seed: int = 0) -> Array:
-    """Return the resemblance of every pair of columns, 0 (independent) to 1 (one determines the other).
+@dataclass(frozen=True)
+class Likeness:
+    """How the columns resemble each other, pair by pair.
 
-    The larger of Spearman's rank correlation, sign dropped, and Chatterjee's coefficient in either direction,
-    which also sees curves that go up and down again.
+    Attributes
+    ----------
+    either : array (d, d)
+        0 (independent) to 1 (one determines the other, whichever).
+    mutual : array (d, d)
+        1 where each of the two determines the other.
+    told : array (d, d)
+        Entry j, k: the share of column k that column j tells.
+    """
+
+    either: Array
+    mutual: Array
+    told: Array
+
+
+def likeness(X: Array, seed: int = 0) -> Likeness:
+    """Compare every pair of columns, in a line and along any curve.
+
+    Spearman's rank correlation, sign dropped, and Chatterjee's coefficient, which also sees curves that go up
+    and down again. The latter has a direction: x tells all about its square, the square not the sign of x.
 
     Examples
     --------
     >>> x = np.linspace(-1, 1, 201)
-    >>> s = similarity(np.column_stack([x, x**3, x**2, np.random.default_rng(0).normal(size=201)]))
-    >>> (s[0] > 0.9).tolist()
-    [True, True, True, False]
+    >>> found = likeness(np.column_stack([x, x**2]))
+    >>> bool(found.either[0, 1] > 0.9), bool(found.mutual[0, 1] > 0.9)
+    (True, False)
+    >>> bool(found.told[0, 1] > 0.9), bool(found.told[1, 0] > 0.9)
+    (True, False)
     """
-    n, d = X.shape
-    ranks = np.apply_along_axis(rankdata, 0, X) if d else X
+    spearman, curve = _spearman(X), _curve(X, seed)
+    most = 1 - 3 / (len(X) + 1)  # what Chatterjee's coefficient reaches without ties
+    return Likeness(
+        either=_tidy(np.fmax(np.fmax(curve, curve.T), spearman)),
+        mutual=_tidy(np.fmax(np.fmin(curve, curve.T), spearman)),
+        told=_tidy(np.fmax(curve / most, spearman**2)),
+    )
+
+
+def _tidy(matrix: Array) -> Array:
+    matrix = np.clip(np.nan_to_num(matrix, nan=0.0), 0.0, 1.0)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def _spearman(X: Array) -> Array:
+    ranks = np.apply_along_axis(rankdata, 0, X) if X.shape[1] else X
     centred = ranks - ranks.mean(axis=0)
     norm = np.sqrt((centred**2).sum(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
-        spearman = np.abs(centred.T @ centred / np.outer(norm, norm))
+        return np.abs(centred.T @ centred / np.outer(norm, norm))
+
+
+def _curve(X: Array, seed: int) -> Array:
+    """Return Chatterjee's coefficient: entry j, k is how well column k follows some curve over column j."""
+    n, d = X.shape
     ties = np.random.default_rng([seed, 11]).random(n)
     curve = np.zeros((d, d))
     top = np.apply_along_axis(rankdata, 0, X, method="max")
-    bottom = (
-        n + 1 - np.apply_along_axis(rankdata, 0, X, method="min")
-    )  # how many rows are at least this large
+    # how many rows are at least this large
+    bottom = n + 1 - np.apply_along_axis(rankdata, 0, X, method="min")
     spread = 2 * (bottom * (n - bottom)).sum(axis=0)
     for j in range(d):
         order = np.lexsort(np.vstack([ties, X[:, j]]))
         steps = np.abs(np.diff(top[order], axis=0)).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             curve[j] = 1 - n * steps / spread
-    both = np.fmax(np.fmax(curve, curve.T), spearman)
-    both = np.clip(np.nan_to_num(both, nan=0.0), 0.0, 1.0)
-    np.fill_diagonal(both, 1.0)
-    return both
+    return curve
 
 
 def clusters(resemblance: Array, floor: float) -> list[tuple[tuple[int, ...], float]]:

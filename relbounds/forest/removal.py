@@ -52,13 +52,14 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
     """Classify every feature by importance, removal and groups of stand-ins."""
     d = problem.X.shape[1]
     learner = Learner(family, n_levels, trees=settings.trees).with_params(settings.params)
-    alike = cluster.similarity(problem.X, settings.seed)
+    like = cluster.likeness(problem.X, settings.seed)
+    alike = like.either
     tight = cluster.flat(alike, ALIKE)
     importance, shadows = shadow_importance(
         problem,
         learner,
         tight,
-        cluster.flat(alike, COPIES),
+        cluster.flat(like.mutual, COPIES),
         seed=settings.seed,
         n_jobs=settings.n_jobs,
         progress=settings.progress,
@@ -87,10 +88,14 @@ def removal_relevance(problem: Problem, family: str, n_levels: int, settings: Se
     needed = useful & (np.nan_to_num(removal, nan=-np.inf) > np.where(idle, max(enough, strict), enough))
     replaceable = np.full(d, np.nan)
     relevant = [k for k in tested if used[k] or needed[k]]
-    replaceable[relevant] = np.fmax(bench.replaceable(relevant), _closest(alike, tested)[relevant])
+    replaceable[relevant] = np.fmax(bench.replaceable(relevant), _told(like.told, tested)[relevant])
 
-    strong = needed & (replaceable < DETERMINED)
-    strong |= used & (replaceable < settings.stand_in)
+    # what removal costs must be a fair share of what it costs with all look-alikes: in a forest each of two
+    # stand-ins is worth a little beside the other
+    strong = needed & (replaceable < DETERMINED) & (np.nan_to_num(removal) >= SHARE * together)
+    # x tells its square all and the square tells nothing of the sign: related both ways
+    related = np.fmax(replaceable, _told(np.fmax(like.told, like.told.T), tested))
+    strong |= used & (related < settings.stand_in)
     groups = _groups(bench, alike, strong, full, enough) if useful else ()
     alone = _alone(bench, groups, d)
     weak = ~strong & (used | needed | (np.nan_to_num(alone, nan=-np.inf) > enough))
@@ -125,10 +130,10 @@ def _tested(importance: Array, noise: Interval, tight: list[tuple[int, ...]]) ->
     return tuple(sorted(k for members in tight if promising[list(members)].any() for k in members))
 
 
-def _closest(alike: Array, tested: tuple[int, ...]) -> Array:
-    """Return the squared similarity of each feature to its closest relative, a share as R squared is one."""
-    others = alike - np.eye(len(alike))
-    return np.square(others[:, list(tested)].max(axis=1, initial=0.0))
+def _told(told: Array, tested: tuple[int, ...]) -> Array:
+    """Return the largest share of each feature that one of the others tells."""
+    others = told - np.eye(len(told))
+    return np.asarray(others[list(tested)].max(axis=0, initial=0.0))
 
 
 def _notes(d: int, tested: int, useful: bool) -> tuple[str, ...]:

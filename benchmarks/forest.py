@@ -41,6 +41,8 @@ CURVED = {
     "NL4": (1000, 10, 10, 60),
 }
 SIZES = {**LINEAR, **CURVED}
+FIRST = 200
+"""Seeds below this one were in view while the method was made."""
 METHODS = ("removal", "sequential", "boruta", "rfe", "linear")
 NAMES = {
     "removal": "removal (default)",
@@ -318,11 +320,12 @@ def main() -> None:
     cli.add_argument("--sets", nargs="*", default=list(SIZES), help="which sets")
     cli.add_argument("--methods", nargs="*", default=list(METHODS), help="which methods")
     cli.add_argument("--random", type=int, default=20, help="data sets with random labels")
+    cli.add_argument("--first", type=int, default=FIRST, help="the first seed")
     args = cli.parse_args()
     cheap = sorted(args.sets, key=lambda name: SIZES[name][0] * sum(SIZES[name][1:]))
-    sets = {seed: [(name, seed) for name in cheap] for seed in range(args.seeds)}
-    for seed in range(args.random):  # in between, so that a run cut short has some of everything
-        sets.setdefault(seed % max(args.seeds, 1), []).append(("random", seed))
+    sets = {args.first + k: [(name, args.first + k) for name in cheap] for k in range(args.seeds)}
+    for k in range(args.random):  # in between, so that a run cut short has some of everything
+        sets.setdefault(args.first + k % max(args.seeds, 1), []).append(("random", args.first + k))
     tasks = [
         {"data": name, "method": method, "seed": seed}
         for part in sets.values()

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from relbounds.design import Design
 from relbounds.lp.problem import Model, Polytope, make_model, plain_model
@@ -130,19 +129,6 @@ def _slack_model(
     a = np.concatenate([np.zeros(len(rows)), rows.h, plain.a])
     none = np.zeros(0)
     return make_model(np.zeros((0, q)), none, none, penalty, linear=linear, A=A, a=a, inner=inner)
-
-
-def fold_models(design: Design, fold: NDArray[np.intp], setting: Setting) -> list[tuple[int, Spec, float]]:
-    """Return, for each fold, the model of the other rows and the share of the total weight they carry.
-
-    Hard rows bind whatever their price, so held-out rows must leave the program.
-    """
-    out = []
-    for f in range(fold.max() + 1):
-        if np.any(fold == f):
-            train = design.subset(np.flatnonzero(fold != f))
-            out.append((f, build_any(train, setting), float(train.weights.sum() / design.weights.sum())))
-    return out
 
 
 def teacher_design(design: Design) -> Design:

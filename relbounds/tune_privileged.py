@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from relbounds.baseline import fit_folds
 from relbounds.design import Design
+from relbounds.held_out import Trials, fit_held_out
 from relbounds.options import Options
 from relbounds.parallel import run
-from relbounds.privileged import fold_models, teacher_design, teacher_slacks, teacher_weights
+from relbounds.privileged import build_slack, teacher_design, teacher_slacks, teacher_weights
 from relbounds.progress import stage
 from relbounds.spec import FloatArray, Setting, Spec, build
 from relbounds.tune import METRICS, Score, Tuning, choose, grid_of_C, make_folds, score_of, subsample, tune
@@ -66,15 +67,21 @@ def tune_slack(design: Design, options: Options) -> Compared:
     # coarse: the middle gamma, every kappa, every other C
     middle = gammas[len(gammas) // 2]
     settings = [replace(base, gamma=middle, residual=kappa) for kappa in residuals]
-    tried.append(_try(folds, settings, grid[::2] if tuned else grid, options))
+    asked = [setting for setting in settings if setting.residual > 1.0]
+    if asked:
+        tried.append(_try(folds, asked, grid[::2] if tuned else grid, options))
+    if len(asked) < len(settings):
+        # at a price of 1 privileged features are idle: that is the plain model, and it has been scored
+        tried.append(_plain_scores(plain, middle))
     best = _best(tried, options, larger)
     # then the other gammas, and last the values of C beside the best
+    idle = best["residual"] <= 1.0
     others = [replace(base, gamma=g, residual=float(best["residual"])) for g in gammas if g != middle]
-    if others:
+    if others and not idle:
         near = _near(grid, float(best["C"]), 2) if tuned else grid
         tried.append(_try(folds, others, near, options))
         best = _best(tried, options, larger)
-    if tuned:
+    if tuned and not idle:
         setting = replace(base, gamma=float(best["gamma"]), residual=float(best["residual"]))
         beside = [C for C in _near(grid, float(best["C"]), 1) if best["C"] != C]
         tried.append(_try(folds, [setting], np.array(beside), options))
@@ -170,6 +177,12 @@ def _plain(design: Design, options: Options) -> Tuning:
     return tune(design, options.replace(C=C))
 
 
+def _plain_scores(plain: Tuning, gamma: float) -> pd.DataFrame:
+    """Return the scores of the plain model as those of a residual price of 1."""
+    own = plain.table[plain.table["epsilon"] == plain.setting.epsilon]
+    return own.assign(gamma=gamma, residual=1.0)[["C", "gamma", "residual", "epsilon", "mean", "se"]]
+
+
 def _listed(value: float | Sequence[float] | None, default: tuple[float, ...]) -> tuple[float, ...]:
     if value is None:
         return default
@@ -189,32 +202,47 @@ def _best(tried: Sequence[pd.DataFrame], options: Options, larger: bool) -> pd.S
 
 def _try(folds: _Folds, settings: Sequence[Setting], grid: FloatArray, options: Options) -> pd.DataFrame:
     """Score every C of the grid under every setting."""
-    with stage("tuning", len(settings), options.progress) as done:
-        scores = run(
-            _score_setting,
-            list(settings),
-            shared=(folds, grid),
+    # settings that differ in a finite price alone are one program at several prices
+    programs = list(dict.fromkeys(_program(setting) for setting in settings))
+    with stage("tuning", len(programs), options.progress) as done:
+        found = run(
+            _score_program,
+            programs,
+            shared=(folds, grid, tuple(settings)),
             n_jobs=options.n_jobs,
             client=options.client,
             progress=done,
         )
-    return pd.concat(
-        [_frame(setting, grid, one) for setting, one in zip(settings, scores, strict=True)], ignore_index=True
-    )
+    scores = {setting: one for part in found for setting, one in part.items()}
+    return pd.concat([_frame(setting, grid, scores[setting]) for setting in settings], ignore_index=True)
 
 
-def _score_setting(setting: Setting, shared: tuple[_Folds, FloatArray]) -> FloatArray:
-    folds, grid = shared
-    out = []
-    for f, spec, share in fold_models(folds.design, folds.fold, setting):
-        # C prices one row; with fewer rows the same balance of norm and loss needs a larger C
-        prices = grid / (share * folds.rate)
-        path = fit_folds(spec.model, prices.tolist(), spec.model.c[None, :], gap=ACCURACY)[0]
-        held_out = folds.fold == f
-        out.append(
-            [score_of(spec, _settled(spec, one.v), folds.design, held_out, folds.score) for one in path]
-        )
-    return np.array(out)
+def _program(setting: Setting) -> Setting:
+    """Return the setting whose program serves this one too, with another price of free slack."""
+    return setting if np.isinf(setting.residual) else replace(setting, residual=1.0)
+
+
+def _score_program(
+    program: Setting, shared: tuple[_Folds, FloatArray, tuple[Setting, ...]]
+) -> dict[Setting, FloatArray]:
+    """Fit and score all settings that one program serves, every C and every fold of them in one run."""
+    folds, grid, settings = shared
+    own = [setting for setting in settings if _program(setting) == program]
+    design, numbers = folds.design, [f for f in range(folds.fold.max() + 1) if np.any(folds.fold == f)]
+    spec = build_slack(design, program)
+    # C prices one row; with fewer rows the same balance of norm and loss needs a larger C
+    total = design.weights.sum() / folds.rate
+    shares = np.array([design.weights[folds.fold != f].sum() / total for f in numbers])
+    prices = [1.0 if np.isinf(setting.residual) else setting.residual for setting in own]
+    price, fold, C = (x.ravel() for x in np.meshgrid(prices, numbers, grid, indexing="ij"))
+    C = (C.reshape(len(own), len(numbers), -1) / shares[:, None]).ravel()
+    found = fit_held_out(spec, folds.fold, Trials(fold, C, price), ACCURACY)
+    scores = [
+        score_of(spec, _settled(spec, v), design, folds.fold == f, folds.score)
+        for v, f in zip(found, fold, strict=True)
+    ]
+    each = np.reshape(scores, (len(own), len(numbers), -1))
+    return dict(zip(own, each, strict=True))
 
 
 def _settled(spec: Spec, v: FloatArray) -> FloatArray:

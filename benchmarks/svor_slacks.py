@@ -1,0 +1,200 @@
+"""Free, modelled and mixed slacks on the data of their paper: the part of svor_published.py that takes longest.
+
+Every trial searches the grid of the paper by 5-fold cross-validation and notes, beside the test error of what
+was chosen, the least test error of any point of the grid. No procedure that does not look at the test data can
+expect the latter; it is there to see what the published numbers can be.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from common import markdown
+
+from relbounds.kernel.kernels import make_kernel
+from relbounds.kernel.machine import (
+    Grams,
+    Machine,
+    Setting,
+    _Problem,
+    fit_machine,
+    fit_mixes,
+    slack_matrix,
+    supporting,
+)
+from relbounds.kernel.tune import Arrays, folds_of, tune
+from relbounds.metrics import mae, mze
+
+METHODS = ("free", "modelled", "mixed", "mixed, v = 1")
+# Published: mean and standard deviation of errors and of the number of support vectors, by method.
+SUNSPOTS = {
+    "mze": ((0.4277, 0.0549), (0.3381, 0.0452), (0.3418, 0.0459), (0.4061, 0.0602)),
+    "mae": ((0.4710, 0.0765), (0.3813, 0.0652), (0.3851, 0.0699), (0.4564, 0.0794)),
+    "support": ((191.4, 10.23), (206.2, 29.78), (147.8, 52.77), (221.2, 2.16)),
+}
+PUBLISHED = {
+    "gaussians, linear": {
+        "mze": ((0.0782, 0.0032), (0.0762, 0.0027), (0.0762, 0.0030), (0.0769, 0.0029)),
+        "support": ((39.2, 10.65), (151.4, 77.42), (10.6, 16.04), (17.3, 24.47)),
+    },
+    "gaussians, non-linear": {
+        "mze": ((0.1398, 0.0053), (0.1353, 0.0052), (0.1367, 0.0056), (0.1372, 0.0062)),
+        "support": ((78.8, 13.24), (158.6, 44.45), (60.3, 46.49), (96.8, 36.22)),
+    },
+    "sunspots, differences": SUNSPOTS,
+    "sunspots, symbols": SUNSPOTS,
+}
+TRIALS = {
+    "gaussians, linear": 10,
+    "gaussians, non-linear": 10,
+    "sunspots, symbols": 5,
+    "sunspots, differences": 5,
+}
+C = [1.0, 10.0, 50.0, 100.0, 500.0]
+WIDTHS = [0.1, 0.5, 1.0, 5.0, 10.0]
+GAMMAS = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 500.0, 1000.0]
+MIXES = [0.0, 0.001, 0.01, *np.arange(0.1, 0.95, 0.1).round(1).tolist(), 0.95, 1.0]
+# Every width and the whole range of C and gamma, at fewer points.
+FEWER_C, FEWER_GAMMAS = [1.0, 50.0, 500.0], [0.001, 0.1, 10.0, 1000.0]
+
+
+def trial_data(study: str, trial: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+    """Training and test features and levels of one trial, and the Bayes rule's error on the test rows."""
+    rng = np.random.default_rng([trial, 4])
+    bayes = np.nan
+    if study.startswith("sunspots"):
+        X, y = sunspots(study.partition(", ")[2])
+        shuffled = rng.permutation(len(y))
+        training, test = shuffled[:222], shuffled[222:278]
+    else:
+        # Printed as covariance 2I, for which the Bayes error is 0.113, far below every published error; a
+        # standard deviation of 2 has 0.133, just below them.
+        spread = 1.0 if study == "gaussians, linear" else 2.0
+        parts = [(100, 100), (2000, 2000)]
+        blocks = [
+            np.vstack([rng.normal(1.0, 1.0, (a, 2)), rng.normal(-1.0, spread, (b, 2))]) for a, b in parts
+        ]
+        X = np.vstack(blocks)
+        y = np.concatenate([np.repeat([2, 1], [a, b]) for a, b in parts])
+        training, test = np.arange(200), np.arange(200, len(y))
+        first = -0.5 * ((X - 1.0) ** 2).sum(axis=1)
+        second = -0.5 * ((X + 1.0) ** 2).sum(axis=1) / spread**2 - 2.0 * np.log(spread)
+        bayes = mze(y[test], np.where(first > second, 2, 1)[test])
+    X = (X - X[training].mean(axis=0)) / X[training].std(axis=0)
+    return X[training], y[training], X[test], y[test], float(bayes)
+
+
+def sunspots(features: str) -> tuple[np.ndarray, np.ndarray]:
+    """Annual changes 1700-1988 cut 10/40/40/10 %, each after the five changes (or their symbols) before it.
+
+    The published 222 + 56 rows are 11 fewer than the 289 years, as in each of the four series of the paper: a
+    change costs one, five before it and five after it ten. So the five steps before are steps of the new series.
+    """
+    import statsmodels.api as sm
+
+    series = sm.datasets.sunspots.load_pandas().data
+    s = series.loc[series["YEAR"].between(1700, 1988), "SUNACTIVITY"].to_numpy()
+    change = np.diff(s)
+    level = 1 + np.searchsorted(np.quantile(change, [0.1, 0.5, 0.9]), change, side="right")
+    past = change if features == "differences" else level.astype(float)
+    X = np.column_stack([past[5 - k : len(past) - k] for k in range(1, 6)])
+    return X[:-5], level[5:-5]
+
+
+def judge(machine: Machine, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    guess = machine.levels_of(machine.decision_function(X))
+    return {"mze": mze(y, guess), "mae": mae(y, guess), "support": float(supporting(machine).sum())}
+
+
+def recovered(
+    X: np.ndarray, y: np.ndarray, levels: int, free: Setting, modelled: Setting, mixes: list[float]
+) -> list[Machine]:
+    """The boundary from the mixture of the slacks of two models, each with parameters of its own.
+
+    The kernel is that of the free model, so that a mixture of free slacks alone is that model.
+    """
+    one, other = fit_machine(X, y, levels, free), fit_machine(X, y, levels, modelled)
+    kernel = make_kernel(free.kernel, free.width)
+    grams = Grams(kernel(X, X))
+    setting = free.replace(slack="mixed")
+    problem = _Problem(X, kernel, other.rows, setting, np.arange(1, levels + 1), levels, grams.K, grams)
+    return [problem.recovered(one, other, mix) for mix in mixes]
+
+
+def chosen_mix(
+    X: np.ndarray, y: np.ndarray, levels: int, free: Setting, modelled: Setting, seed: int
+) -> float:
+    """The mixing weight with the least cross-validated error (the first of several)."""
+    fold = folds_of(y, 5, seed)
+    total = np.zeros(len(MIXES))
+    for f in range(5):
+        inside, outside = fold != f, fold == f
+        machines = recovered(X[inside], y[inside], levels, free, modelled, MIXES)
+        total += [judge(machine, X[outside], y[outside])["mze"] for machine in machines]
+    return MIXES[int(np.argmin(total.round(9)))]
+
+
+def on_test(
+    X: np.ndarray,
+    y: np.ndarray,
+    X_test: np.ndarray,
+    y_test: np.ndarray,
+    base: Setting,
+    grid: dict[str, list[float]],
+) -> np.ndarray:
+    """The test error at every point of the grid."""
+    levels = int(y.max())
+    kernels = itertools.product(grid.get("width", [1.0]), grid.get("slack_width", [1.0]))
+    errors = []
+    for width, slack_width in kernels:
+        common = base.replace(width=width, slack_width=slack_width)
+        kernel = make_kernel(common.kernel, width)
+        grams = Grams(kernel(X, X), slack_matrix(common, X, None) if base.slack != "free" else None)
+        cross = kernel(X_test, X)
+        for c, gamma in itertools.product(grid["C"], grid.get("gamma", [1.0])):
+            setting = common.replace(C=c, gamma=gamma)
+            machine = fit_mixes(X, y, levels, setting, [1.0], grams=grams)[0]
+            errors.append(mze(y_test, machine.levels_of(machine.decision_function(K=cross))))
+    return np.array(errors)
+
+
+def slack_models(study: str, split: int, whole_grid: bool) -> dict[str, Any]:
+    """One trial: free, modelled and mixed slacks, each tuned by 5-fold cross-validation of the MZE."""
+    X, y, X_test, y_test, bayes = trial_data(study, split)
+    levels = int(y.max())
+    linear = study == "gaussians, linear"
+    base = Setting(order="implicit", kernel="linear" if linear else "rbf")
+    wide: dict[str, list[float]] = {"C": C} if linear else {"C": C, "width": WIDTHS}
+    grid = dict(wide) if whole_grid else {**wide, "C": FEWER_C}
+    grid |= {"gamma": GAMMAS if whole_grid else FEWER_GAMMAS, "slack_width": WIDTHS}
+    search = partial(tune, Arrays(X, y, levels), score="mze", seed=split, progress=False)
+    out: dict[str, Any] = {"bayes": bayes}
+
+    def keep(method: str, machine: Machine) -> None:
+        for name, value in judge(machine, X_test, y_test).items():
+            out[f"{method} {name}"] = value
+
+    free = search(base, wide)
+    keep("free", fit_machine(X, y, levels, free.setting))
+    out["free cv"], out["free best"] = free.score, on_test(X, y, X_test, y_test, base, wide).min()
+    start = base.replace(slack="modelled")
+    modelled = search(start, grid)
+    machine = fit_machine(X, y, levels, modelled.setting)
+    keep("modelled", machine)
+    # Solvers leave multipliers that are not quite 0; a count of all that are positive to 8 digits shows them.
+    per_row = np.bincount(machine.rows.sample, machine.alpha > 1e-8, minlength=len(y)) > 0
+    errors = on_test(X, y, X_test, y_test, start, grid)
+    out |= {"modelled cv": modelled.score, "modelled best": errors.min(), "modelled grid": errors.mean()}
+    out["modelled raw support"] = float(per_row.sum())
+    out |= {f"modelled {k}": getattr(modelled.setting, k) for k in ("C", "width", "slack_width", "gamma")}
+    out["v"] = chosen_mix(X, y, levels, free.setting, modelled.setting, split)
+    machines = dict(zip(MIXES, recovered(X, y, levels, free.setting, modelled.setting, MIXES), strict=True))
+    keep("mixed", machines[out["v"]])
+    keep("mixed, v = 1", machines[1.0])
+    out["mixed best"] = min(judge(machine, X_test, y_test)["mze"] for machine in machines.values())
+    return out

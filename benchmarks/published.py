@@ -69,6 +69,7 @@ OURS = {
     "explicit, 0.001": {"order": "explicit", "delta": 0.001},
     "implicit, 1se": {"order": "implicit", "delta": "1se"},
     "implicit, 0.001": {"order": "implicit", "delta": 0.001},
+    "explicit, 1se, refit": {"order": "explicit", "delta": "1se", "interval": "refit"},
 }
 PEERS = ("fri", "elastic net", "stability", "boruta")
 
@@ -160,12 +161,15 @@ def tasks(args: Any) -> list[dict[str, Any]]:
         for number in simulate.papers.PAPER_GROUP_SETS:
             add("groups", "identical pairs", number, ("1se", "0.001"), args.seeds)
     # the quick ones first, so that a run that is stopped has most of the table
-    slow = {"boruta": 3, "fri": 2, "implicit, 1se": 1, "implicit, 0.001": 1, "slack": 2, "slack, residual": 2}
+    slow = {"boruta": 5, "fri": 4, "implicit, 1se": 1, "implicit, 0.001": 1, "slack": 3, "slack, residual": 3}
+    slow |= {"explicit, 1se, refit": 2}
     return sorted(
         out,
         key=lambda t: (
-            t["number"] in LARGE,
+            t["number"] == 9,
             t["number"] == 6 and t["study"] == "privileged",
+            t["number"] == 8 and t["study"] == "ordinal",
+            t["seed"] >= 3,
             slow.get(t["method"], 0),
             t["data"] == "clean",
             t["seed"],

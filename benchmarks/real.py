@@ -115,7 +115,10 @@ POLR = """
 args <- commandArgs(trailingOnly = TRUE)
 train <- read.csv(file.path(args[1], "train.csv")); test <- read.csv(file.path(args[1], "test.csv"))
 train$y <- factor(train$y, ordered = TRUE)
-fit <- MASS::polr(y ~ ., data = train, Hess = FALSE)
+p <- ncol(train) - 1
+start <- c(rep(0, p), qlogis(cumsum(head(prop.table(table(train$y)), -1))))
+fit <- tryCatch(MASS::polr(y ~ ., data = train, Hess = FALSE),
+                error = function(e) MASS::polr(y ~ ., data = train, Hess = FALSE, start = start))
 cat(as.integer(as.character(predict(fit, test))), sep = "\n")
 """
 
@@ -131,9 +134,21 @@ def polr(X: pd.DataFrame, y: np.ndarray, X_test: pd.DataFrame) -> np.ndarray:
     return np.array(done.stdout.split(), dtype=int)
 
 
+def independent(X: pd.DataFrame) -> list[str]:
+    """Columns that the constant and those before them do not add up to: the others stop maximum likelihood."""
+    basis = np.full((len(X), 1), 1 / math.sqrt(len(X)))
+    keep = []
+    for name in X:
+        column = X[name].to_numpy()
+        rest = column - basis @ (basis.T @ column)
+        if np.linalg.norm(rest) > 1e-8 * max(np.linalg.norm(column), 1e-300):
+            keep.append(name)
+            basis = np.hstack([basis, rest[:, None] / np.linalg.norm(rest)])
+    return keep
+
+
 def others(method: str, X: pd.DataFrame, y: np.ndarray, X_test: pd.DataFrame, seed: int) -> np.ndarray:
-    # columns that do not vary in the training part tell these models nothing and stop some of them
-    keep = X.columns[X.std() > 0]
+    keep = independent(X)
     X, X_test = X[keep], X_test[keep]
     if method == "polr":
         return polr(X, y, X_test)

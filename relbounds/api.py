@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from relbounds.design import Design, make_design
 from relbounds.fit_privileged import fit_any
 from relbounds.options import make_options
+from relbounds.parallel import one_thread
 from relbounds.results import RelboundsResults
 
 
@@ -73,8 +72,11 @@ def relbounds(
         The number of permuted features that show how relevant noise can look.
     level : float
         Confidence of the noise threshold.
-    interval : {"t", "order"}
-        Noise threshold by Student's t distribution or by order statistics.
+    interval : {"t", "order", "refit"}
+        Noise threshold by Student's t distribution, as published, or by order statistics of the probes. "refit" is
+        stricter and takes two to three times as long: features must also stand out from noise that the model was
+        fitted to, correlations among the noise included; use it where features are correlated or the model
+        predicts badly.
     standardize : bool
         Bring every feature to mean 0 and standard deviation 1.
     weights : array, str or None
@@ -166,7 +168,7 @@ def fit_design(design: Design, **options: Any) -> RelboundsResults:
     """
     checked = make_options(**options)
     # One BLAS thread: the programs are many and small, and the numbers must not depend on the thread count.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         fitted = fit_any(design, checked)
     # a cluster is for this fit; what is kept must outlive it
     return RelboundsResults(replace(fitted, options=fitted.options.replace(client=None)))

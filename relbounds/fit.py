@@ -13,6 +13,7 @@ from scipy import stats
 
 from relbounds.baseline import Solution, fit_baseline, smallest_C
 from relbounds.bounds import ZERO, equivalent_models, relevance, resolve_delta, signed_ranges
+from relbounds.chance import chance_note
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning
 from relbounds.lp.problem import Polytope, Ranges
@@ -28,8 +29,9 @@ from relbounds.probes import (
     prediction_interval,
     tail_probability,
 )
+from relbounds.refit import refit_noise, refit_note
 from relbounds.spec import FloatArray, Spec, build
-from relbounds.tune import Tuning, tune
+from relbounds.tune import NOTHING_HELPS, Tuning, tune
 
 # With more features than this, those that cannot rise above the noise are screened unless the user says otherwise.
 MANY = 1000
@@ -86,9 +88,12 @@ def fit_plain(design: Design, options: Options) -> Fitted:
     solution = fit_baseline(spec.model, tuning.C)
     norm = float(np.abs(spec.weights_of(solution.v)).sum())
     if norm <= ZERO:
+        least = smallest_C(spec.model)
+        if np.isinf(least):
+            raise OptionError(NOTHING_HELPS)
         raise OptionError(
             f"No feature is used at C={tuning.C:.4g}: the penalty outweighs the loss. "
-            f"The smallest useful C here is {smallest_C(spec.model):.4g}; give a larger C, or C=None to tune it."
+            f"The smallest useful C here is {least:.4g}; give a larger C, or C=None to tune it."
         )
     return finish(design, options, tuning, spec, solution, norm)
 
@@ -119,8 +124,24 @@ def finish(
     intervals = {part: intervals_of(one, options) for part, one in populations.items()}
     skipped = screened(spec, polytope, solution, norm, intervals, options)
     ranges = signed_ranges(polytope, variables, options, skipped)
-    said = [*tuning.notes, *notes, *probe_notes(populations, options)]
     table = make_table(spec, solution.v, ranges, norm, intervals)
+    chance = chance_note(tuning, design.y, design.family)
+    said = [*([chance] if chance else []), *tuning.notes, *notes, *probe_notes(populations, options)]
+    if options.interval == "refit":
+        refitted = refit_noise(
+            design,
+            tuning.setting,
+            tuning.C,
+            delta,
+            spec,
+            table["upper"].to_numpy(),
+            populations,
+            lambda one: intervals_of(one, options),
+            options,
+        )
+        populations, intervals = dict(refitted.populations), dict(refitted.intervals)
+        table = judge(table, intervals)
+        said.append(refit_note(refitted, spec))
     if skipped:
         table["screened"] = [any(j in skipped for j in target.variables) for target in spec.targets]
         said.append(

@@ -18,7 +18,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "tolerance": ("split", "joint"),
     "solver": ("cvxopt", "batch", "highs", "auto"),
     "rule": ("best", "1se"),
-    "interval": ("t", "order"),
+    "interval": ("t", "order", "refit"),
     "privileged": ("slack", "teacher"),
     "correcting": ("sides", "shared"),
 }

@@ -161,9 +161,9 @@ def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> In
         Relevance of the feasible probes.
     level : float
         The confidence of the upper end.
-    kind : {"t", "order"}
-        "t" uses Student's t distribution; "order" the order statistics of the values, free of any assumption on
-        their distribution, and as far as their number reaches.
+    kind : {"t", "order", "refit"}
+        "t" and "refit" use Student's t distribution (they differ in where the values come from); "order" the order
+        statistics of the values, free of any assumption on their distribution, and as far as their number reaches.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from relbounds.baseline import fit_folds, smallest_C
 from relbounds.design import Design
+from relbounds.errors import OptionError
 from relbounds.metrics import f1_weighted, mmae, r2
 from relbounds.options import Options
 from relbounds.parallel import run
@@ -23,6 +24,11 @@ PATH = np.geomspace(1.5, 2e4, 14)
 TUBES = (0.0, 0.1, 0.25, 0.5)
 # Beyond this many rows, tuning uses a stratified subsample: C is a rate per row and carries over.
 LARGEST_TUNED = 5000
+
+NOTHING_HELPS = (
+    "No feature is used at any C: no direction lowers the loss of the thresholds alone, so a linear model learns "
+    "nothing about the response from these features. Where most rows have one level, weights='balanced' may help."
+)
 
 Score = Callable[[NDArray, NDArray], float]
 METRICS: dict[str, tuple[str, Score, bool]] = {
@@ -149,7 +155,10 @@ def plain_settings(design: Design, options: Options) -> list[Setting]:
 def grid_of_C(design: Design, setting: Setting, options: Options) -> FloatArray:
     """Return the values of C to choose from, in ascending order."""
     if options.C is None:
-        return smallest_C(build(design, setting).model) * PATH
+        least = smallest_C(build(design, setting).model)
+        if np.isinf(least) and design.family != "regression":
+            raise OptionError(NOTHING_HELPS)
+        return least * PATH
     return np.unique(np.asarray(options.C, dtype=float))
 
 

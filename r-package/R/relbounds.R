@@ -32,7 +32,8 @@
 #' @param tolerance `"split"`: norm and loss have a budget each; `"joint"`: one budget for their sum.
 #' @param probes Number of permuted features that show what noise reaches.
 #' @param level Level of the prediction interval of noise.
-#' @param interval `"t"` or `"order"`: how that interval is computed.
+#' @param interval `"t"`, `"order"` or `"refit"`: how that interval is computed. `"refit"` is stricter
+#'   and slower: features must also stand out from noise that the model was fitted to.
 #' @param standardize Scale features to mean 0 and standard deviation 1?
 #' @param weights Case weights, looked up in `data`; or `"balanced"`, which gives each level the same total weight.
 #' @param cv Number of folds of the cross-validation.

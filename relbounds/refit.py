@@ -1,0 +1,233 @@
+"""Noise that the model was fitted to: the yardstick of ``interval="refit"``.
+
+The published probes put one permuted feature in the place of a real one and keep the model's budgets. Two things
+tell such a probe from a real feature of noise: the model never had the chance to adapt to it, and permuting one
+column alone breaks its correlation with the others, which lets weights on real noise cancel out. Both make real
+noise look more relevant than the probes.
+
+Here all features that look like noise are permuted together, row by row, so that they keep their correlations with
+one another; the model is fitted again at the same C, with budgets of its own, and the relevance of the permuted
+features is measured in it. If these features have nothing to do with the response and with the features left as they
+are, the permuted data are as likely as the observed ones, and so are the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from relbounds.baseline import fit_baseline
+from relbounds.bounds import ZERO, equivalent_models, relevance
+from relbounds.design import Design
+from relbounds.lp.engines import ranges
+from relbounds.options import Options
+from relbounds.parallel import run
+from relbounds.privileged import build_any, roomy
+from relbounds.probes import Interval, Population
+from relbounds.progress import stage
+from relbounds.spec import FloatArray, Setting, Spec, Target
+
+# Features measured per refitted model: values of one model have its norm and its tolerance in common, so that
+# few of many models say more than many of few.
+PER_MODEL = 5
+# Draws at most, as a multiple of the models wanted: one that uses no feature at all shows nothing.
+MOST_DRAWS = 3
+# How often features that fail may join the noise before the last threshold stands.
+MOST_PASSES = 5
+
+Pair = tuple[Interval, Interval]
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """The noise that a fit is judged by: populations and intervals by part or term, and the terms permuted."""
+
+    populations: Mapping[str, Population]
+    intervals: Mapping[str, Pair]
+    noise: tuple[tuple[str, str], ...]
+
+
+def norm_of(spec: Spec, v: FloatArray) -> float:
+    """Return the norm that relevance is a share of: all weights, and those of the correcting functions."""
+    hidden = sum(float(np.abs(v[f.start : f.offset]).sum()) for f in spec.functions)
+    return float(np.abs(spec.weights_of(v)).sum()) + hidden
+
+
+def refit_noise(
+    design: Design,
+    setting: Setting,
+    C: float,
+    delta: float,
+    spec: Spec,
+    upper: FloatArray,
+    published: Mapping[str, Population],
+    intervals_of: Callable[[Population], Pair],
+    options: Options,
+) -> Refitted:
+    """Return noise thresholds that models fitted to permuted noise have a say in.
+
+    The published thresholds say which terms to permute to begin with; terms that do not pass the new ones join
+    them, and the models are fitted again, until no more join. What is relevant must pass both thresholds, so the
+    higher one is returned; what noise is used at least is taken from the refitted models.
+
+    Parameters
+    ----------
+    design, setting, C, delta
+        What the model was fitted to and with, and its tolerance: the standard error of a small loss varies a lot
+        from one permutation to the next, and the bounds it is compared with come from this one.
+    spec : Spec
+        The model.
+    upper : array
+        The greatest relevance of each of its targets.
+    published : mapping
+        The probes' populations, by part (and by part and term, for terms with several columns).
+    intervals_of : callable
+        From a population to its prediction intervals.
+    options : Options
+    """
+    keys = [(target.part, target.term) for target in spec.targets]
+    populations: dict[str, Population] = dict(published)
+    noise: set[tuple[str, str]] = set()
+    for _ in range(MOST_PASSES):
+        ends = {name: intervals_of(one)[1].upper for name, one in populations.items()}
+        passed = {key for key, value in zip(keys, upper, strict=True) if value > _end(ends, key) + ZERO}
+        joined = set(keys) - passed - noise
+        if not joined:
+            break
+        noise |= joined
+        populations = {
+            name: _population(design, setting, C, delta, spec, noise, name, one, options)
+            for name, one in published.items()
+        }
+    intervals: dict[str, Pair] = {}
+    for name, one in published.items():
+        before, after = intervals_of(one), intervals_of(populations[name])
+        if after[1].m < 2:
+            populations[name], intervals[name] = one, before
+        elif after[1].upper < before[1].upper:
+            populations[name], intervals[name] = one, (after[0], before[1])
+        else:
+            intervals[name] = after
+    return Refitted(populations, intervals, tuple(key for key in dict.fromkeys(keys) if key in noise))
+
+
+def refit_note(refitted: Refitted, spec: Spec) -> str:
+    """Say what the threshold rests on."""
+    of = len({(target.part, target.term) for target in spec.targets})
+    if not refitted.noise:
+        return "No feature looks like noise, so there was none to fit again: the noise threshold is that of the probes."
+    return (
+        f"The noise threshold also holds in models fitted again after {len(refitted.noise)} of {of} terms, which "
+        "look like noise, were permuted together."
+    )
+
+
+def _end(ends: Mapping[str, float], key: tuple[str, str]) -> float:
+    part, term = key
+    return ends.get(f"{part}: {term}", ends[part])
+
+
+def _population(
+    design: Design,
+    setting: Setting,
+    C: float,
+    delta: float,
+    spec: Spec,
+    noise: set[tuple[str, str]],
+    name: str,
+    published: Population,
+    options: Options,
+) -> Population:
+    """Return the population of one part or term; the published one where there is no noise to permute."""
+    part, _, term = name.partition(": ")
+    keys = [(target.part, target.term) for target in spec.targets]
+    if term:
+        permuted = noise | {(part, term)}
+        asked = [i for i, key in enumerate(keys) if key == (part, term)]
+    else:
+        permuted = noise
+        here = [i for i, key in enumerate(keys) if key[0] == part and key in noise]
+        alone = [i for i in here if keys.count(keys[i]) == 1]
+        asked = alone or (here if not any(keys.count(key) == 1 for key in keys if key[0] == part) else [])
+    if not asked:
+        return published
+    each = min(PER_MODEL, len(asked))
+    wanted = math.ceil(options.probes / each)
+    shared = (
+        design,
+        setting,
+        C,
+        delta,
+        sorted(permuted),
+        tuple(spec.targets[i] for i in asked),
+        each,
+        options,
+    )
+    lower: list[float] = []
+    upper: list[float] = []
+    draws = idle = 0
+    with stage(f"refitted noise, {name}", wanted, options.progress) as done:
+        while len(upper) < options.probes and draws < MOST_DRAWS * wanted:
+            wave = min(math.ceil((options.probes - len(upper)) / each), MOST_DRAWS * wanted - draws)
+            found = run(
+                _refit,
+                list(range(draws, draws + wave)),
+                shared=shared,
+                n_jobs=options.n_jobs,
+                client=options.client,
+                progress=done,
+            )
+            draws += wave
+            for least, greatest in found:
+                lower += least
+                upper += greatest
+                idle += not greatest
+    most = options.probes
+    return Population(np.array(lower[:most]), np.array(upper[:most]), draws, idle)
+
+
+def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float]]:
+    """Permute the noise, fit again, and return the relevance of some permuted features; nothing if w is 0."""
+    design, setting, C, delta, permuted, asked, each, options = shared
+    rng = np.random.default_rng([options.seed, 3, draw])
+    order = rng.permutation(len(design.y))
+    X = _permuted(design.X, [("regular", term) for term in design.terms], permuted, order)
+    Z = _permuted(design.Z, [("privileged", term) for term in design.priv_terms], permuted, order)
+    own = replace(design, X=X, Z=Z)
+    spec = build_any(own, setting)
+    solution = fit_baseline(spec.model, C)
+    norm = norm_of(spec, solution.v)
+    if norm <= ZERO:
+        return [], []
+    polytope = roomy(spec, equivalent_models(spec.model, solution, delta, options.tolerance))
+    some: Sequence[Target] = [asked[i] for i in rng.choice(len(asked), size=each, replace=False)]
+    found = ranges(polytope, [j for target in some for j in target.variables], options.solver)
+    least, greatest = relevance(found.lower / norm, found.upper / norm)
+    out: tuple[list[float], list[float]] = ([], [])
+    position = 0
+    for target in some:
+        here = slice(position, position + len(target.variables))
+        position = here.stop
+        if found.feasible[here].all():
+            out[0].append(float(least[here].max()))
+            out[1].append(float(greatest[here].max()))
+    return out
+
+
+def _permuted(
+    columns: FloatArray,
+    keys: Sequence[tuple[str, str]],
+    permuted: Sequence[tuple[str, str]],
+    order: NDArray[np.intp],
+) -> FloatArray:
+    """Return the columns with those of some terms permuted together."""
+    chosen = [k for k, key in enumerate(keys) if key in permuted]
+    if not chosen:
+        return columns
+    out = columns.copy()
+    out[:, chosen] = columns[order][:, chosen]
+    return out

@@ -8,13 +8,10 @@ expect the latter; it is there to see what the published numbers can be.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from common import markdown
 
 from relbounds.kernel.kernels import make_kernel
 from relbounds.kernel.machine import (

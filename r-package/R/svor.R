@@ -12,7 +12,7 @@
 #'
 #' @inheritParams relbounds
 #' @param order `"explicit"`: thresholds kept in order by constraints; `"implicit"`: by letting every row count at every
-#'   threshold; `"none"`: not at all (for comparison).
+#'   threshold; `"none"`: not at all (for comparison). `NULL` is `"explicit"` with free slacks, else `"implicit"`.
 #' @param kernel `"rbf"`, that is `exp(-|x - x'|^2 / (2 width^2))`, or `"linear"`.
 #' @param C Price of slack. `NULL` searches 0.001 to 1000, coarse then fine, a number fixes it, a vector is the grid.
 #' @param width Width of the kernel; as `C`.
@@ -36,7 +36,7 @@
 #' fit
 #' table(predict(fit), severity$severity)
 #' @export
-svor <- function(formula, data = NULL, order = "explicit", kernel = "rbf", C = NULL, width = NULL, slack = NULL,
+svor <- function(formula, data = NULL, order = NULL, kernel = "rbf", C = NULL, width = NULL, slack = NULL,
                  mix = 0.5, slack_kernel = "rbf", slack_width = NULL, gamma = 1, cost = NULL, weights = NULL,
                  score = "mmae", cv = 5, solver = "auto", tol = 1e-3, standardize = TRUE, missing = "drop",
                  n_jobs = 1, seed = 0, progress = NULL, subset = NULL, na.action = NULL, ...) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def svor(
     formula: str,
     data: Any,
     *,
-    order: str = "explicit",
+    order: str | None = None,
     kernel: Any = "rbf",
     C: float | Sequence[float] | None = None,
     width: float | Sequence[float] | None = None,
@@ -53,10 +54,11 @@ def svor(
         only.
     data : DataFrame
         One row per observation. The response must have levels: ordered categories, integers, or two values.
-    order : {"explicit", "implicit", "none"}
+    order : {"explicit", "implicit", "none"} or None
         Thresholds kept in order by constraints, each between its two neighbouring levels; or by letting
         every sample count at every threshold; or not at all (for comparison: the thresholds may come out
-        disordered).
+        disordered). None: "explicit" with free slacks, "implicit" with modelled or mixed ones, which were
+        made for it.
     kernel : {"linear", "rbf"}, function, or array
         "rbf" is ``exp(-|x - x'|^2 / (2 width^2))``. A function takes two arrays of features and returns the
         matrix of kernel values. An array is the kernel matrix itself, one row and column per row of `data`;
@@ -176,8 +178,11 @@ def fit_svor(
         )
     if slack is None:
         slack = "modelled" if design.Z.shape[1] else "free"
+    if options.get("order") is None:
+        options["order"] = "explicit" if slack == "free" and options.get("cost") is None else "implicit"
+    _check_search(cv, seed, n_jobs)
     cost = options.pop("cost", None)
-    given = {name: _number_or_grid(options.pop(name, None)) for name in TUNED}
+    given = {name: _number_or_grid(name, options.pop(name, None)) for name in TUNED}
     fixed = {name: value for name, value in given.items() if value is not None and np.ndim(value) == 0}
     for name, value in given.items():  # a bad value in a grid should not wait for its turn to be found
         if value is not None:
@@ -203,16 +208,25 @@ def fit_svor(
     return SvorResults(design, machine, tuned, kept)
 
 
-def _number_or_grid(value: Any) -> Any:
+def _check_search(cv: Any, seed: Any, n_jobs: Any) -> None:
+    """Say what is wrong with the options of the search before anything is fitted."""
+    for name, value, least in (("cv", cv, 2), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise OptionError(f"{name}={value!r} must be a whole number, {least} or more.")
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise OptionError(f"n_jobs={n_jobs!r} must be a whole number other than 0; -1 uses all cores.")
+
+
+def _number_or_grid(name: str, value: Any) -> Any:
     """Whole numbers from R come as floats and sequences as lists; a sequence of one is a number."""
     if value is None or np.ndim(value) == 0:
-        return value if value is None else _as_float(value)
-    return [_as_float(v) for v in np.ravel(np.asarray(value, dtype=object))]
+        return value if value is None else _as_float(name, value)
+    return [_as_float(name, v) for v in np.ravel(np.asarray(value, dtype=object))]
 
 
-def _as_float(value: Any) -> float:
-    if isinstance(value, str | bool):
+def _as_float(name: str, value: Any) -> float:
+    if isinstance(value, str | bool) or not isinstance(value, Real):
         raise OptionError(
-            f"{value!r} is not a number; give a number, a sequence of numbers, or None to tune it."
+            f"{name}={value!r} is not a number; give a number, a sequence of numbers, or None to tune it."
         )
     return float(value)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAGIC = b"relbounds svor 1\n"
+FLAT = 0.1  # a decision function that varies by less is made of correcting functions alone
 METHODS = {
     # slack: name with two levels, with more, and with a privileged part
     "free": ("SVM, free slacks", "SVOR, free slacks", "SVOR, free slacks"),
@@ -341,6 +342,13 @@ class SvorResults:
         if setting.slack == "mixed":
             notes.append(
                 "Slacks are fixed at a mixture of free and modelled ones; multipliers then have no limit."
+            )
+        spread = float(np.ptp(self.machine.f))
+        if setting.slack != "free" and spread < FLAT:
+            notes.append(
+                f"The decision function is nearly flat (it varies by {spread:.2g}, while a margin is 1 wide): "
+                "the correcting functions do its work. Use a smaller slack_width, another gamma, or "
+                "slack='free'."
             )
         if setting.slack == "free" and self.design.Z.shape[1]:
             notes.append("slack='free': the privileged features are not used.")

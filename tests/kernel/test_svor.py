@@ -274,13 +274,31 @@ def test_contours_of_two_features(fit, data):
         ({"slack": "modelled", "gamma": -1.0}, "gamma"),
         ({"slack": "mixed", "mix": [0.1, 2.0]}, "mix=2"),
         ({"cost": np.ones((2, 2)), "order": "implicit"}, "shape"),
-        ({"cost": 1.0 - np.eye(3)}, "implicit"),
+        ({"cost": 1.0 - np.eye(3), "order": "explicit"}, "implicit"),
+        ({"gamma": "wide", "slack": "modelled"}, "gamma='wide'"),
+        ({"n_jobs": 0}, "n_jobs=0"),
+        ({"seed": "a"}, "seed='a'"),
+        ({"cv": 1.5}, "cv=1.5"),
         ({"solver": "cvxopt"}, "solver='cvxopt'"),
     ],
 )
 def test_bad_options_are_named(data, changes, says):
     with pytest.raises(OptionError, match=says):
         rb.svor("grade ~ age + bmi", data, **{"C": 1.0, "width": 1.0, **changes})
+
+
+def test_the_order_follows_the_slacks_unless_it_is_given(data):
+    options = {"kernel": "linear", "C": 1.0, "solver": "qp"}
+    cases = [({}, "explicit"), ({"slack": "modelled"}, "implicit"), ({"cost": 1.0 - np.eye(3)}, "implicit")]
+    cases += [({"slack": "modelled", "order": "explicit"}, "explicit")]
+    for changes, order in cases:
+        assert rb.svor("grade ~ age + bmi", data, **options, **changes).machine.setting.order == order
+
+
+def test_a_flat_decision_function_is_pointed_out(data):
+    options = {"width": 1.0, "C": 1.0, "slack": "modelled", "slack_width": 20.0, "gamma": 1000.0}
+    assert "nearly flat" in str(rb.svor("grade ~ age + bmi", data, **options).summary())
+    assert "nearly flat" not in str(rb.svor("grade ~ age + bmi", data, width=1.0, C=1.0).summary())
 
 
 def test_bad_data_are_named(data):

@@ -22,11 +22,14 @@ import pandas as pd
 
 import relbounds as rb
 from relbounds import datasets
-from relbounds.baseline import fit_baseline
+from relbounds.baseline import fit_baseline, smallest_C
+from relbounds.bounds import relevance, signed_ranges
 from relbounds.design import make_design
+from relbounds.lp.batch import share_active
+from relbounds.lp.problem import Polytope
 from relbounds.metrics import f1_weighted, mae, mmae, mze, r2
 from relbounds.options import Options
-from relbounds.spec import build, decide
+from relbounds.spec import Setting, build, decide
 from relbounds.tune import tune
 
 # The thesis, table 4.5 (30 holdouts of 25 %): MMAE of the explicit and the implicit model.
@@ -248,7 +251,7 @@ def relevance_tables() -> list[str]:
     errors = errors[["y", *[c for c in errors if c.endswith("_se")]]]
     cases += [
         ("Breast cancer, standard errors only, delta 1se", errors, {}),
-        ("Breast cancer, standard errors only, delta 0.001 (as the 2018 paper)", errors, {"delta": 0.001}),
+        ("Breast cancer, standard errors only, delta 0.001", errors, {"delta": 0.001}),
     ]
     for title, data, options in cases:
         formula = "y ~ . - freq" if "freq" in data else "y ~ ."
@@ -260,8 +263,56 @@ def relevance_tables() -> list[str]:
         ]
         head = f"n = {len(fit.design.y)}, C = {fit.baseline.C:.3g}, delta = {fit.delta:.3g}, "
         head += f"{fit.baseline.metric} (5-fold) = {fit.baseline.cv_score:.3f}"
-        text += [f"### {title}", "", head, "", common.markdown(table, 3), ""]
+        text += [f"### {title}", "", head, ""]
+        text += [line for note in fit.notes if "better than chance" in note for line in (note, "")]
+        text += [common.markdown(table, 3), ""]
     return text
+
+
+def figures_2018() -> list[str]:
+    """Which features of which part of the breast cancer data are strong, by tolerance and C, by the rule of 2018."""
+    data = breast_cancer()
+    parts = {
+        "all 30": [c for c in data if c != "y"],
+        "means": [c for c in data if c.startswith("mean_")],
+        "standard errors": [c for c in data if c.endswith("_se")],
+        "worst": [c for c in data if c.startswith("worst_")],
+    }
+    specs = {name: build(make_design("y ~ " + " + ".join(c), data), Setting()) for name, c in parts.items()}
+    records = []
+    for delta in (0.001, 0.1, 0.2, 0.5):
+        for multiple in (5, 15, 30):
+            row: dict[str, Any] = {"delta": str(delta), "C / smallest useful C": str(multiple)}
+            for name, spec in specs.items():
+                best = fit_baseline(spec.model, multiple * smallest_C(spec.model))
+                # the loss is held (but for rounding) and the norm alone relaxed, as in that paper
+                same = Polytope(
+                    spec.model, norm=(1 + delta) * best.penalty, loss=(1 + 1e-7) * best.loss, start=best.v
+                )
+                found = signed_ranges(share_active(same), range(spec.n_features), Options(progress=False))
+                least, _ = relevance(found.lower, found.upper)
+                strong = [c for c, v in zip(parts[name], least / best.penalty, strict=True) if v > 1e-5]
+                row[name] = ", ".join(strong[:3]) + (
+                    f" and {len(strong) - 3} more" if len(strong) > 3 else ""
+                )
+                row[name] = row[name] or "none"
+            records.append(row)
+    return [
+        "### Breast cancer: the figures of 2018",
+        "",
+        "Strong features by the rule of that paper (the loss is held, the norm may grow by delta, a least use above "
+        "1e-5 counts, no noise threshold).",
+        "It reports no strong feature among all 30 nor among the means, the standard error of the area among the "
+        "standard errors, and the worst texture among the worst values. Its text states neither delta nor C for "
+        "these figures. At delta = 0.001 none of the C tried gives this pattern: the best model is all but unique and "
+        "several of its features are strong, which is why our run at 0.001 above calls five strong. "
+        "At delta = 0.2 and 0.5 it appears part by part (each part has its own tuned C): none of the 30, none of the "
+        "means at the smallest C shown, the area at each C, the worst texture at the largest. So the difference is "
+        "the tolerance, not the data or the solver.",
+        "",
+        common.markdown(pd.DataFrame(records)),
+        "",
+    ]
 
 
 def main() -> None:
@@ -285,6 +336,7 @@ def main() -> None:
     if notes.exists():
         text += [notes.read_text().rstrip(), ""]
     text += relevance_tables()
+    text += figures_2018()
     common.write("real", "\n".join(text))
 
 

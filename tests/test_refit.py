@@ -112,7 +112,7 @@ def test_chance_scores_by_hand():
     assert chance_score(np.array([0.5, 2.0]), "regression") == 0.0
 
 
-@pytest.mark.parametrize(("score", "word"), [(0.70, "No better"), (0.60, "Not clearly better"), (0.40, None)])
+@pytest.mark.parametrize(("score", "word"), [(0.70, "No better"), (0.63, "Not clearly better"), (0.40, None)])
 def test_chance_note_goes_by_standard_errors(score, word):
     table = pd.DataFrame({"C": [1.0, 2.0], "mean": [score, 0.9], "se": [0.05, 0.0]})
     tuning = Tuning(1.0, Setting(), "MMAE", score, table, 5, "best", ())

@@ -1,18 +1,29 @@
 """The published sequential method: Boruta, a sparse forest, then one removal at a time.
 
-All-relevant features A by Boruta on a forest that sees a tenth of the features per tree; a minimal set M of
-those that a forest with nearly all features per tree gives more gain than it gives permuted features; a
-feature of M is strong if the training loss without it lies above the prediction interval of losses with a
-permuted feature added. The interval is Student's, 50 samples, one-sided error 1e-6. The rest of A is weak.
+Features A by Boruta on a forest that sees a tenth of the features per tree; a minimal set M of those that a
+forest with most features per tree gives more gain than it gives permuted features; both together are relevant.
+A feature of M is strong if the training loss of a forest on A and M with that feature shuffled lies above the
+prediction interval of losses with a permuted feature added. The interval is Student's, 50 samples, one-sided
+error 1e-6. What is relevant and not strong is weak.
 
-Every forest is grown from one seed, as in the authors' implementation: losses then differ by what the features
-tell and not by the draw of the trees. With a seed for each forest the intervals widen so much that at this
-level hardly any feature is strong.
+Where the published text is open or at odds with the published tables, this is how it is read:
+
+- M is not cut to the features that Boruta confirms: cut, the overall F1 on set NL1 is 0.82 and not 0.98.
+- The permuted feature is added to all features, not to A alone.
+- Only losses above the interval count, not those below.
+- All forests grow from one seed: losses then differ by what the features tell and not by the draw of the trees.
+  With a seed for each forest the intervals widen so much that at this level hardly any feature is strong.
+
+The published tables of the linear sets show a training accuracy of 1.00, which a forest of the published
+settings (at least 20 rows a leaf) does not reach, and call all of M strong. Both come out if the interval and M
+are taken from boosted trees at LightGBM's defaults, which fit the training rows exactly, while the loss without
+a feature is that of a forest: `BOOSTED` does this, for comparison only.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,33 +46,51 @@ FOREST: dict[str, Any] = {
 }
 SPARSE = 0.8
 DENSE = 0.1
+
+
+@dataclass(frozen=True)
+class Models:
+    """LightGBM's settings of the models behind the noise intervals and M, and behind the removals."""
+
+    noise: tuple[tuple[str, Any], ...]
+    removal: tuple[tuple[str, Any], ...]
+
+
+FORESTS = Models(*2 * (tuple({**FOREST, "feature_fraction": SPARSE}.items()),))
+BOOSTED = Models(
+    noise=(("boosting", "gbdt"),),
+    removal=tuple({**FOREST, "num_leaves": 31, "max_depth": -1, "feature_fraction": DENSE}.items()),
+)
 BORUTA: dict[str, Any] = {"n_estimators": "auto", "perc": 70, "alpha": 0.01, "max_iter": 100}
 
 
-def sequential_relevance(problem: Problem, family: str, n_levels: int, settings: Settings) -> Found:
+def sequential_relevance(
+    problem: Problem, family: str, n_levels: int, settings: Settings, models: Models = FORESTS
+) -> Found:
     """Classify every feature by the published sequence of tests."""
     learner = Learner(family, n_levels, trees=settings.trees)
     d = problem.X.shape[1]
     with stage("Boruta", None, settings.progress):
         found = boruta(problem, learner, settings)
-    importance = np.array([_fit(problem.X, problem, learner, settings)[1]]).ravel()
+    importance = np.array([_fit(problem.X, problem, learner, settings, models.noise)[1]]).ravel()
     with stage("probes", settings.probes, settings.progress) as done:
         probes = run(
             _probe,
             list(range(settings.probes)),
-            shared=(problem, learner, settings),
+            shared=(problem, learner, settings, models),
             n_jobs=settings.n_jobs,
             progress=done,
         )
     loss_noise = prediction_interval(np.array([loss for loss, _ in probes]), settings.level)
     importance_noise = prediction_interval(np.array([share for _, share in probes]), settings.level)
-    kept = np.flatnonzero(found)
-    minimal = [int(k) for k in kept if importance[k] > importance_noise.upper]
+    sparse = importance > importance_noise.upper
+    found = found | sparse
+    kept, minimal = np.flatnonzero(found), np.flatnonzero(sparse).tolist()
     with stage("removal", len(minimal), settings.progress) as done:
         without = run(
             _removed,
             minimal,
-            shared=(problem, learner, settings, kept),
+            shared=(problem, learner, settings, models, kept),
             n_jobs=settings.n_jobs,
             progress=done,
         )
@@ -135,16 +164,12 @@ def boruta(problem: Problem, learner: Learner, settings: Settings) -> np.ndarray
     return np.asarray(selector.support_, dtype=bool)
 
 
-def _fit(X: Array, problem: Problem, learner: Learner, settings: Settings) -> tuple[float, Array]:
-    """Return the training loss of the sparse forest and the gain of its features."""
+def _fit(
+    X: Array, problem: Problem, learner: Learner, settings: Settings, model: tuple[tuple[str, Any], ...]
+) -> tuple[float, Array]:
+    """Return the training loss of a model and the gain of its features."""
     seed = int(np.random.default_rng([settings.seed, 41]).integers(2**30))
-    params = {
-        **FOREST,
-        "feature_fraction": SPARSE,
-        **dict(settings.params),
-        **objective(learner),
-        "seed": seed,
-    }
+    params = {**dict(model), **dict(settings.params), **objective(learner), "seed": seed}
     booster = train(params, X, problem.y, problem.weights, learner, learner.trees)
     guess = booster.predict(X, num_threads=1)
     if learner.family in ("binary", "multiclass"):
@@ -156,18 +181,18 @@ def _fit(X: Array, problem: Problem, learner: Learner, settings: Settings) -> tu
     return float(np.average(rows, weights=problem.weights)), booster.feature_importance("gain")
 
 
-def _probe(number: int, shared: tuple[Problem, Learner, Settings]) -> tuple[float, float]:
-    problem, learner, settings = shared
+def _probe(number: int, shared: tuple[Problem, Learner, Settings, Models]) -> tuple[float, float]:
+    problem, learner, settings, models = shared
     rng = np.random.default_rng([settings.seed, 42, number])
     column = rng.permutation(problem.X[:, rng.integers(problem.X.shape[1])])
-    loss, gain = _fit(np.column_stack([problem.X, column]), problem, learner, settings)
+    loss, gain = _fit(np.column_stack([problem.X, column]), problem, learner, settings, models.noise)
     return loss, float(gain[-1])
 
 
-def _removed(k: int, shared: tuple[Problem, Learner, Settings, np.ndarray]) -> float:
-    problem, learner, settings, kept = shared
+def _removed(k: int, shared: tuple[Problem, Learner, Settings, Models, np.ndarray]) -> float:
+    problem, learner, settings, models, kept = shared
     rng = np.random.default_rng([settings.seed, 43, k])
     X = problem.X[:, kept].copy()
     place = int(np.flatnonzero(kept == k)[0])
     X[:, place] = rng.permutation(X[:, place])
-    return _fit(X, problem, learner, settings)[0]
+    return _fit(X, problem, learner, settings, models.removal)[0]

@@ -76,8 +76,8 @@ def _notes(fit: ForestResults) -> list[str]:
     name = LOSSES[fit.design.family]
     if fit.method == "sequential":
         return [
-            "The published sequential method: Boruta finds the relevant features; those whose removal raises "
-            "the training loss above what a permuted feature does are strong, the others weak.",
+            "The published sequential method: Boruta and a sparse forest find the relevant features; those whose "
+            "removal raises the training loss above what a permuted feature does are strong, the others weak.",
             "lower is the rise in loss as a share of what all features explain. "
             f"Noise level {settings.level:g}, seed {settings.seed}.",
             *fit.notes,

@@ -23,7 +23,7 @@ ROUNDING = 2e-8
 # A loss below this much per row is rounding: the data are separable and there is no loss to be relative to.
 NO_LOSS = 1e-9
 # Variables per task: fixed, so that the pieces of work do not depend on the number of workers.
-CHUNK = 32
+CHUNK = 48
 
 
 def resolve_delta(delta: float | str, losses: FloatArray, rho: float) -> float:

@@ -62,7 +62,7 @@ def fit_held_out(spec: Spec, sample_fold: NDArray[np.intp], trials: Trials, gap:
     >>> spec = build_slack(design, Setting(slack=True))
     >>> trials = Trials(np.array([0, 1]), np.array([5.0, 5.0]), np.ones(2))
     >>> fit_held_out(spec, np.array([0, 1, 0, 1, 0, 1]), trials, 1e-8).shape
-    (2, 5)
+    (2, 6)
     """
     model, rows = spec.model, spec.rows
     assert model.inner is not None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -87,9 +90,36 @@ def _ignore(_: int) -> None:
 
 
 def _call(function: Function, task: Any, shared: Any) -> Any:
-    # One BLAS thread, wherever the call runs: the numbers must not depend on the thread count.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         return function(task, shared)
+
+
+# Whether this call is inside one that has limited BLAS to one thread, and if so whether that knew of CVXOPT.
+_LIMITED: ContextVar[bool | None] = ContextVar("relbounds_one_thread", default=None)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let BLAS use one thread: numbers must not depend on the thread count, wherever a call runs.
+
+    Looking for the libraries takes milliseconds, so a call inside another one leaves it at that.
+
+    Examples
+    --------
+    >>> with one_thread(), one_thread():
+    ...     pass
+    """
+    # CVXOPT brings a BLAS of its own when it is first asked
+    loaded = "cvxopt" in sys.modules
+    if _LIMITED.get() is loaded:
+        yield
+        return
+    token = _LIMITED.set(loaded)
+    try:
+        with threadpool_limits(limits=1, user_api="blas"):
+            yield
+    finally:
+        _LIMITED.reset(token)
 
 
 def _on_cores(

@@ -17,7 +17,7 @@ from relbounds.parallel import run
 from relbounds.privileged import build_slack, teacher_design, teacher_slacks, teacher_weights
 from relbounds.progress import stage
 from relbounds.spec import FloatArray, Setting, Spec, build
-from relbounds.tune import METRICS, Score, Tuning, choose, grid_of_C, make_folds, score_of, subsample, tune
+from relbounds.tune import METRICS, Score, Tuning, choose, make_folds, score_of, subsample, tune
 
 # Weights of the privileged features' norm to choose from, beside 1.
 GAMMAS = (0.1, 1.0, 10.0)
@@ -26,7 +26,7 @@ GAMMAS = (0.1, 1.0, 10.0)
 RESIDUALS = (np.inf, 4.0, 2.0, 1.5, 1.25, 1.1, 1.0)
 
 # The loss of these models is mostly one that no choice of weights changes, so it must be known well.
-ACCURACY = 1e-8
+ACCURACY = 1e-7
 # Weights are 0 when their norm is below this; margins are 1 and features standardised, so useful ones are not.
 USED = 1e-4
 
@@ -60,7 +60,7 @@ def tune_slack(design: Design, options: Options) -> Compared:
     base = replace(plain.setting, slack=True, correcting=options.correcting)
     gammas = _listed(options.gamma, GAMMAS)
     residuals = RESIDUALS if options.residual == "auto" else (float(options.residual),)
-    grid = grid_of_C(design, plain.setting, options)
+    grid = np.unique(_own(plain)["C"])
     tuned = options.C is None
     tried: list[pd.DataFrame] = []
 
@@ -119,7 +119,7 @@ def tune_teacher(design: Design, teacher: Tuning | None, weights: FloatArray, op
     small, rate, notes = subsample(design, options.seed)
     fold, fold_notes = make_folds(small, options.cv, options.seed)
     numbers = [f for f in range(fold.max() + 1) if np.any(fold == f)]
-    grid = grid_of_C(design, plain.setting, options)
+    grid = np.unique(_own(plain)["C"])
     spec = build(small, plain.setting)
     # C prices one row of full weight: a fold that carries less weight in all needs a larger one
     total = float((design.weights * weights).sum())
@@ -177,10 +177,14 @@ def _plain(design: Design, options: Options) -> Tuning:
     return tune(design, options.replace(C=C))
 
 
+def _own(plain: Tuning) -> pd.DataFrame:
+    """Return the path of C at the setting that was chosen."""
+    return plain.table[plain.table["epsilon"] == plain.setting.epsilon]
+
+
 def _plain_scores(plain: Tuning, gamma: float) -> pd.DataFrame:
     """Return the scores of the plain model as those of a residual price of 1."""
-    own = plain.table[plain.table["epsilon"] == plain.setting.epsilon]
-    return own.assign(gamma=gamma, residual=1.0)[["C", "gamma", "residual", "epsilon", "mean", "se"]]
+    return _own(plain).assign(gamma=gamma, residual=1.0)[["C", "gamma", "residual", "epsilon", "mean", "se"]]
 
 
 def _listed(value: float | Sequence[float] | None, default: tuple[float, ...]) -> tuple[float, ...]:

@@ -13,7 +13,7 @@ from relbounds.lp.interior import Columns, Core, State
 from relbounds.lp.starts import balanced
 
 # Newton steps toward the centre at most, and the least product of slack and multiplier, against the mean, that will do.
-ROUNDS, EVEN = 12, 0.3
+ROUNDS, EVEN = 8, 0.2
 
 
 def centred(core: Core, v: np.ndarray, columns: Columns | None) -> State:
@@ -35,7 +35,7 @@ def centred(core: Core, v: np.ndarray, columns: Columns | None) -> State:
             mean = at.products() / at.S.shape[1]
             residual = interior.residual_of(core, at, nothing, columns)
             even = np.min(at.S * at.Z, axis=1) > EVEN * mean
-            if np.all(even & (np.max(np.abs(residual), axis=1) <= 1e-6 * mean)):
+            if np.all(even & (np.max(np.abs(residual), axis=1) <= 1e-3 * mean)):
                 break
             last = at.take(np.arange(len(v)))
             interior.recentre(core, at, mean, residual, columns)

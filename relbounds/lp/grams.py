@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -13,8 +12,10 @@ KEPT_PAIRS = 64 * 2**20
 BLOCK = 2**20
 # Rows are told apart by the columns they use, if they do so in at most this many ways.
 MOST_PATTERNS = 48
-# What putting one product in its place costs, in rows of the matrix product that made it.
-SCATTER = 70
+# Fewer rows than this are not worth the search.
+FEW_ROWS = 64
+# What a block of its own costs, and what putting one product in its place does, in rows of a matrix product.
+OWN, SCATTER = 4000, 70
 # Columns this heavy against their diagonal entry are treated as free ones.
 DENSE = 1e3
 # The least that is added to the diagonal of a matrix scaled to have ones there.
@@ -40,48 +41,44 @@ def blocks_of(matrix: np.ndarray) -> list[Block]:
     Examples
     --------
     >>> import numpy as np
-    >>> sorted(block.columns.tolist() for block in blocks_of(np.kron(np.eye(2), np.ones((200, 3)))))
+    >>> sorted(block.columns.tolist() for block in blocks_of(np.kron(np.eye(2), np.ones((900, 3)))))
     [[0, 1, 2], [3, 4, 5]]
     """
     rows, q = matrix.shape
     whole = [_block(slice(0, rows), np.arange(q))]
     used = matrix != 0
-    if used.sum() > 0.8 * used.size:
+    if rows < FEW_ROWS or used.sum() > 0.8 * used.size:
         return whole
-    patterns, which = np.unique(np.packbits(used, axis=1), axis=0, return_inverse=True)
-    if len(patterns) > MOST_PATTERNS:
+    # whole numbers sort faster than rows of bits, and random weights tell any two sets of columns apart
+    weights = np.random.default_rng(0).integers(1, 2**40, q).astype(float)
+    _, first, which, counts = np.unique(
+        used @ weights, return_index=True, return_inverse=True, return_counts=True
+    )
+    if len(first) > MOST_PATTERNS or not (used == used[first[which]]).all():
         return whole
-    columns = list(np.unpackbits(patterns, axis=1, count=q).astype(bool))
-    members = [[k] for k in range(len(patterns))]
-    counts = list(np.bincount(which.ravel(), minlength=len(patterns)))
+    columns = used[first].astype(float)
+    owner = np.arange(len(first))
 
-    def cost(k: np.ndarray, n: int) -> float:
-        size = int(k.sum())
-        return size * (size + 1) / 2 * (n + SCATTER)
+    def cost(size: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return size * (size + 1) / 2 * (n + SCATTER) + OWN
 
     while len(columns) > 1:
-        # join the two blocks that are cheapest to join
-        best = min(
-            (
-                cost(columns[i] | columns[j], counts[i] + counts[j])
-                - cost(columns[i], counts[i])
-                - cost(columns[j], counts[j]),
-                i,
-                j,
-            )
-            for i, j in combinations(range(len(columns)), 2)
-        )
-        if best[0] > 0:
+        # join the two blocks that gain most, or lose least, by it
+        size = columns.sum(axis=1)
+        apart = cost(size, counts)
+        joined = size[:, None] + size - columns @ columns.T
+        more = cost(joined, counts[:, None] + counts) - apart[:, None] - apart
+        np.fill_diagonal(more, np.inf)
+        i, j = sorted(int(k) for k in np.unravel_index(np.argmin(more), more.shape))
+        if more[i, j] > 0:
             break
-        _, i, j = best
-        columns[i] = columns[i] | columns.pop(j)
-        counts[i] += counts.pop(j)
-        members[i] += members.pop(j)
-    if sum(cost(k, n) for k, n in zip(columns, counts, strict=True)) > 0.7 * cost(np.ones(q), rows):
+        columns[i] = np.maximum(columns[i], columns[j])
+        counts[i] += counts[j]
+        columns, counts = np.delete(columns, j, axis=0), np.delete(counts, j)
+        owner = np.where(owner == j, i, owner)
+        owner[owner > j] -= 1
+    if cost(columns.sum(axis=1), counts).sum() > 0.7 * q * (q + 1) / 2 * (rows + SCATTER):
         return whole
-    owner = np.empty(len(patterns), dtype=int)
-    for b, some in enumerate(members):
-        owner[some] = b
     owner = owner[which.ravel()]
     return [_block(_run(np.flatnonzero(owner == b)), np.flatnonzero(k)) for b, k in enumerate(columns)]
 

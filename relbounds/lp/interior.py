@@ -152,7 +152,7 @@ def make_state(
 def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
     """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
     matrix = core.A if hard else core.G
-    if columns is None:
+    if columns is None or not len(matrix):
         return v @ matrix.T
     common = v.copy()
     common[columns.each, columns.index] = 0.0
@@ -164,7 +164,7 @@ def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False
 def times_t(core: Core, y: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
     """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
     out = y @ (core.A if hard else core.G)
-    if columns is not None:
+    if columns is not None and y.shape[1]:
         own = columns.A if hard else columns.G
         out[columns.each, columns.index] = np.matmul(own, y[:, :, None])[:, :, 0]
     return out
@@ -200,8 +200,8 @@ def _normal(
     """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller."""
     s, rows = core.pen.size, core.h.size + core.a.size
     if s <= 1.5 * rows + 50:
-        M = _gram(core, D, columns)
-        if core.a.size:
+        M = _gram(core, D, columns) if core.h.size else _gram(core, Da, columns, hard=True)
+        if core.h.size and core.a.size:
             M += _gram(core, Da, columns, hard=True)
         M.reshape(len(D), -1)[:, : s * (core.q + 1) : core.q + 1] += E
         return Factor(M)
@@ -248,8 +248,8 @@ class _Linear:
             S = np.multiply.outer(self.i12 @ core.pen**2, np.outer(core.p, core.p))
             S += np.multiply.outer(self.i34 @ core.c**2, np.outer(core.l, core.l))
             S.reshape(B, -1)[:, :: K + 1] += 1.0 / Dk
-            self.MN = self.factor.solve(N)
-            self.small = S + np.matmul(N.transpose(0, 2, 1), self.MN)
+            self.MN, self.small = N, S
+            self.begun = False
 
     def solve(self, Q: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the Newton step ``(dv, dS, dZ)`` whose complementarity targets are `Q` times the slacks."""
@@ -264,7 +264,13 @@ class _Linear:
         dS = np.empty_like(Q)
         dxi = np.add(q3, q4, out=dS[:, cuts[2]])
         dxi *= self.i34
-        dv = self.factor.solve(r1[:, :, None])[:, :, 0]
+        if K and not self.begun:
+            # the first right-hand side goes along with the columns of the budgets
+            both = self.factor.solve(np.concatenate([self.N, r1[:, :, None]], axis=2))
+            self.MN, dv, self.begun = both[:, :, :K], both[:, :, K].copy(), True
+            self.small += np.matmul(self.N.transpose(0, 2, 1), self.MN)
+        else:
+            dv = self.factor.solve(r1[:, :, None])[:, :, 0]
         if K:
             r2 = qk / D[:, cuts[5]] + core.p * (w12 @ core.pen)[:, None] + core.l * (dxi @ core.c)[:, None]
             r2 += np.matmul(dv[:, None, :], self.N)[:, 0]

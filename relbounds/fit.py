@@ -138,6 +138,7 @@ def finish(
             populations,
             lambda one: intervals_of(one, options),
             options,
+            chance is not None,
         )
         populations, intervals = dict(refitted.populations), dict(refitted.intervals)
         table = judge(table, intervals)

@@ -67,12 +67,14 @@ def refit_noise(
     published: Mapping[str, Population],
     intervals_of: Callable[[Population], Pair],
     options: Options,
+    chance: bool = False,
 ) -> Refitted:
     """Return noise thresholds that models fitted to permuted noise have a say in.
 
-    The published thresholds say which terms to permute to begin with; terms that do not pass the new ones join
-    them, and the models are fitted again, until no more join. What is relevant must pass both thresholds, so the
-    higher one is returned; what noise is used at least is taken from the refitted models.
+    The published thresholds say which terms to permute to begin with (all of them, if the model is no better than
+    chance: then even all may have passed). Terms that do not pass the new thresholds join them, and the models are
+    fitted again, until no more join. What is relevant must pass both thresholds, so the higher one is returned; what
+    noise is used at least is taken from the refitted models.
 
     Parameters
     ----------
@@ -88,6 +90,8 @@ def refit_noise(
     intervals_of : callable
         From a population to its prediction intervals.
     options : Options
+    chance : bool
+        Whether the model is no better than chance.
     """
     keys = [(target.part, target.term) for target in spec.targets]
     populations: dict[str, Population] = dict(published)
@@ -95,7 +99,7 @@ def refit_noise(
     for _ in range(MOST_PASSES):
         ends = {name: intervals_of(one)[1].upper for name, one in populations.items()}
         passed = {key for key, value in zip(keys, upper, strict=True) if value > _end(ends, key) + ZERO}
-        joined = set(keys) - passed - noise
+        joined = set(keys) - (set() if chance else passed) - noise
         if not joined:
             break
         noise |= joined

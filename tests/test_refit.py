@@ -71,6 +71,16 @@ def test_without_noise_the_probes_stand():
     assert any("No feature looks like noise" in note for note in fit.notes)
 
 
+def test_all_features_are_noise_where_the_model_is_no_better_than_chance():
+    # the published threshold lets all of them pass, which leaves no feature that looks like noise
+    data = random_labels(300, 8, 0.7, 3)
+    passed = {
+        interval: rb.relbounds("y ~ .", data, interval=interval, probes=30).selected()
+        for interval in ("t", "refit")
+    }
+    assert len(passed["t"]) == 8 and not passed["refit"]
+
+
 def test_factors_of_noise_are_refitted_as_a_whole():
     data = rb.simulate.paper_set(1, noise=0.3, seed=0).data
     data["sex"] = np.random.default_rng(0).choice(["female", "male"], size=len(data))

@@ -99,10 +99,26 @@ def smaller(polytope: Polytope, active: np.ndarray) -> Smaller:
     >>> small.polytope.model.linear.tolist(), small.polytope.loss
     ([-1.0], 0.0)
     """
-    model = polytope.model
     if active.all():
         return Smaller(polytope, active, np.zeros(active.size, dtype=bool))
-    linear = ~active & (model.G @ polytope.start < model.h)
+    model = polytope.model
+    return held(polytope, active, model.G @ polytope.start < model.h)
+
+
+def held(polytope: Polytope, active: np.ndarray, below: np.ndarray) -> Smaller:
+    """Return the relaxation whose other rows are held: those `below` their kink on the linear piece.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.lp.problem import make_model
+    >>> model = make_model(np.ones((2, 1)), np.array([1.0, -1.0]), np.ones(2), np.ones(1))
+    >>> tope = Polytope(model, norm=2.0, loss=1.0, start=np.array([0.5]))
+    >>> held(tope, np.array([False, True]), np.array([False, False])).polytope.model.h.tolist()
+    [-1.0]
+    """
+    model = polytope.model
+    linear = ~active & below
     weights = np.where(linear, model.c, 0.0)
     constant = float(weights @ model.h)
     fewer = replace(

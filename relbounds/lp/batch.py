@@ -10,16 +10,15 @@ import numpy as np
 from relbounds.lp import interior
 from relbounds.lp.active import FEW, Smaller, smaller
 from relbounds.lp.centre import aimed, centred
-from relbounds.lp.interior import Columns, Core, State
+from relbounds.lp.interior import Core, State
+from relbounds.lp.near import is_large, push_near
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, Reduced, is_lossless, reduce
-from relbounds.lp.starts import Ready, balanced, prepare
+from relbounds.lp.starts import FINE, Ready, balanced, prepare, run_core
 
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
 FEWEST, MOST = 8, 128
-# Gap at which a direction is finished, relative to the norm of the baseline: well below what is promised.
-FINE = 1e-7
 # Rows count as active within this many standard widths of the set; beyond this share of rows, all do.
 WIDTHS, MOST_ACTIVE = 3.0, 0.6
 
@@ -94,17 +93,6 @@ def share_active(polytope: Polytope) -> Polytope:
     return replace(polytope, active=guess_active(ready)) if ready.feasible else polytope
 
 
-def run_core(
-    core: Core, d: np.ndarray, v: np.ndarray, thin: np.ndarray | float, size: float, columns: Columns | None
-) -> State:
-    """Push from strictly feasible points `v` along `d`, all in core units."""
-    # objectives in the units of the norm: a direction of another scale starts and ends at its own
-    unit = np.max(np.abs(d[:, : core.pen.size]) / core.pen, axis=1, initial=0.0)
-    unit = np.where(unit > 0, unit, 1.0)
-    start = balanced(core, v, 10.0 * thin * size * unit, columns)
-    return interior.solve(core, d, start, np.full(len(d), FINE * size), columns=columns)
-
-
 def run_centred(core: Core, d: np.ndarray, v: np.ndarray, size: float) -> State:
     """Push along `d` from the middle of the set that holds the point `v` (1, q), all in core units."""
     start = aimed(core, centred(core, v, None), np.zeros(len(d), dtype=int), d, None)
@@ -140,6 +128,9 @@ def push_batch(polytope: Polytope, directions: np.ndarray) -> Answer:
     if not ready.feasible:
         return empty_answer(polytope, B, ready.proof)
     anchor = ready.reduced.back(ready.v[None, :])
+    if is_large(ready.polytope):
+        points, duals = push_near(ready.polytope, directions, anchor[0])
+        return Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
     def solve(some: np.ndarray, small: Smaller, reduced: Reduced) -> tuple[np.ndarray, Duals]:
         d = directions[some][:, reduced.free] * reduced.unit

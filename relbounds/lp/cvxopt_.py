@@ -6,12 +6,12 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from relbounds.lp.active import Solve, push_active
-from relbounds.lp.batch import FINE, Answer, push_batch
+from relbounds.lp.batch import Answer, push_batch
 from relbounds.lp.full import full_duals, full_lp
 from relbounds.lp.interior import Core
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, reduce
-from relbounds.lp.starts import balanced, prepare
+from relbounds.lp.starts import FINE, balanced, prepare
 
 # Variables and rows up to which a simplex takes a millisecond or two.
 SMALL = 220

@@ -12,7 +12,7 @@ from relbounds.lp.certify import PROMISED, Replaced, dual_bound, inside
 from relbounds.lp.cvxopt_ import push_cvxopt
 from relbounds.lp.highs_ import push_highs
 from relbounds.lp.problem import Polytope, Pushed, Ranges, check_solver
-from relbounds.lp.replaced import Without, push_replaced, starts_for, without_each
+from relbounds.lp.replaced import Without, push_replaced, starts_for, swapped, without_each
 
 Engine = Callable[[Polytope, np.ndarray], Answer]
 # The first engine answers; the others are asked where its certificate leaves a gap.
@@ -189,19 +189,6 @@ def push_columns(
 
 
 PARTS = ("value", "bound", "point", "gap", "feasible")
-
-
-def swapped(polytope: Polytope, replaced: Replaced, i: int, start: np.ndarray) -> Polytope:
-    """Return the polytope with one column replaced, starting at a point inside it."""
-    model, j = polytope.model, replaced.index[i]
-    G = model.G.copy()
-    G[:, j] = replaced.G[i]
-    model = replace(model, G=G)
-    if replaced.A is not None:
-        A = model.A.copy()
-        A[:, j] = replaced.A[i]
-        model = replace(model, A=A)
-    return replace(polytope, model=model, start=start)
 
 
 def ranges(polytope: Polytope, variables: Sequence[int], solver: str = "cvxopt") -> Ranges:

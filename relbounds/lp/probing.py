@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from relbounds.lp import interior
-from relbounds.lp.batch import FINE, chunk_size
+from relbounds.lp.batch import chunk_size
 from relbounds.lp.centre import aimed, centred
 from relbounds.lp.certify import Replaced, dual_bound, inside
 from relbounds.lp.interior import Columns, State
 from relbounds.lp.problem import Polytope, Ranges
 from relbounds.lp.reduce import Reduced, reduce
-from relbounds.lp.starts import THIN, descend, known_inside
+from relbounds.lp.starts import FINE, THIN, descend, known_inside
 
 # An end is given up when another one is ahead by this many times what its own gap leaves open.
 AHEAD = 1.5

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.lp.active import Smaller, smaller
-from relbounds.lp.batch import Answer, chunk_size, guess_active, join, on_active_rows, run_core
+from relbounds.lp.batch import Answer, chunk_size, guess_active, join, on_active_rows
 from relbounds.lp.certify import Replaced, dual_bound, rows_at
 from relbounds.lp.interior import Columns
+from relbounds.lp.near import is_large, push_near
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, Reduced, reduce
-from relbounds.lp.starts import THIN, Ready, find_inside, prepare, strictly, thinness
+from relbounds.lp.starts import THIN, Ready, find_inside, prepare, run_core, strictly, thinness
 
 # Share of the rows that probes keep at least.
 PROBE_ROWS = 0.2
@@ -188,6 +189,9 @@ def push_replaced(
     directions : ndarray, shape (k, q)
         Directions.
     """
+    if is_large(polytope):
+        points, duals = _push_one_by_one(polytope, starts, which, replaced, directions)
+        return Answer(points, duals, starts.points[which], np.ones(len(directions), dtype=bool))
     base = starts.reduced.into(polytope.start)
     ready = Ready(polytope, starts.reduced, base, float(np.max(starts.thin[which])), True)
 
@@ -203,3 +207,29 @@ def push_replaced(
 
     points, duals = on_active_rows(ready, len(directions), solve, products)
     return Answer(points, duals, starts.points[which], np.ones(len(directions), dtype=bool))
+
+
+def _push_one_by_one(
+    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Replaced, directions: np.ndarray
+) -> tuple[np.ndarray, Duals]:
+    """Return points and multipliers of large sets, the directions of one probe together."""
+    points, parts = np.empty_like(directions), []
+    for probe in dict.fromkeys(which.tolist()):
+        here = np.flatnonzero(which == probe)
+        own = swapped(polytope, replaced, int(here[0]), starts.points[probe])
+        points[here], duals = push_near(own, directions[here], own.start)
+        parts.append(duals)
+    return points, join(parts)
+
+
+def swapped(polytope: Polytope, replaced: Replaced, i: int, start: np.ndarray) -> Polytope:
+    """Return the polytope with one column replaced, starting at a point inside it."""
+    model, j = polytope.model, replaced.index[i]
+    G = model.G.copy()
+    G[:, j] = replaced.G[i]
+    model = replace(model, G=G)
+    if replaced.A is not None:
+        A = model.A.copy()
+        A[:, j] = replaced.A[i]
+        model = replace(model, A=A)
+    return replace(polytope, model=model, start=start)

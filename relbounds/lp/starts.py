@@ -14,6 +14,8 @@ from relbounds.lp.reduce import Duals, Reduced, reduce, relaxed
 
 # Sets whose best interior point has less relative room than this are widened by as much.
 THIN = 1e-9
+# Gap at which a direction is finished, relative to the norm of the baseline: well below what is promised.
+FINE = 1e-7
 
 
 def room_of(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -243,3 +245,20 @@ def widen(polytope: Polytope, by: float) -> Polytope:
     price = float(model.c.max(initial=1.0)) * (float(np.max(np.abs(model.h), initial=0.0)) or 1.0)
     loss = polytope.loss + by * max(abs(polytope.loss), price)
     return replace(polytope, model=model, norm=polytope.norm * (1 + by), loss=loss)
+
+
+def run_core(
+    core: Core,
+    d: np.ndarray,
+    v: np.ndarray,
+    thin: np.ndarray | float,
+    size: float,
+    columns: Columns | None,
+    gap: float = FINE,
+) -> State:
+    """Push from strictly feasible points `v` along `d`, all in core units, until the gap is `gap` of `size`."""
+    # objectives in the units of the norm: a direction of another scale starts and ends at its own
+    unit = np.max(np.abs(d[:, : core.pen.size]) / core.pen, axis=1, initial=0.0)
+    unit = np.where(unit > 0, unit, 1.0)
+    start = balanced(core, v, 10.0 * thin * size * unit, columns)
+    return interior.solve(core, d, start, np.full(len(d), gap * size), columns=columns)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from problems import random_polytope
 
+import relbounds as rb
 from relbounds.lp.engines import ranges
 from relbounds.lp.screen import screen
 
@@ -24,3 +25,20 @@ def test_most_of_many_features_are_settled_without_a_program():
     polytope, solution = random_polytope(0, "ordinal", "explicit", "noisy", 0.001, n=80, d=300)
     bound = screen(polytope, solution)[:300] / solution.penalty
     assert np.mean(bound < 0.1) > 0.5
+
+
+@pytest.mark.parametrize("delta", ["1se", 0.001])
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_are_those_without_screening(seed, delta):
+    simulated = rb.simulate.draw("ordinal", 120, 3, 4, 40, noise=0.3, seed=seed)
+    options = {"C": 0.1, "delta": delta, "probes": 20}
+    without, with_ = (
+        rb.relbounds(simulated.formula, simulated.data, screen=screen, **options) for screen in (False, True)
+    )
+    assert with_.table["relevance"].tolist() == without.table["relevance"].tolist()
+    if "screened" in with_.table:
+        skipped = with_.table["screened"].to_numpy()
+        assert np.all(with_.table["upper"][skipped] >= without.table["upper"][skipped] - 1e-6)
+        assert np.allclose(with_.table["upper"][~skipped], without.table["upper"][~skipped], atol=1e-6)
+    if delta == 0.001:
+        assert with_.table["screened"].sum() >= 10

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from common import markdown
 
 from relbounds.kernel.kernels import make_kernel
 from relbounds.kernel.machine import (
@@ -195,3 +197,80 @@ def slack_models(study: str, split: int, whole_grid: bool) -> dict[str, Any]:
     keep("mixed, v = 1", machines[1.0])
     out["mixed best"] = min(judge(machine, X_test, y_test)["mze"] for machine in machines.values())
     return out
+
+
+def shown(values: pd.Series, digits: int = 3) -> str:
+    """Mean and standard deviation; the mean alone where there is one value."""
+    spread = f" ± {values.std():.{digits}f}" if len(values) > 1 else ""
+    return f"{values.mean():.{digits}f}{spread}"
+
+
+def usable(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows without errors, one per trial: that of the whole grid where there is one."""
+    good = rows[rows["error"].isna()].sort_values("whole_grid", ascending=False, kind="stable")
+    return good.drop_duplicates(["study", "split"])
+
+
+def against_published(rows: pd.DataFrame) -> str:
+    """Ours beside the published numbers."""
+    records = []
+    for study, measures in PUBLISHED.items():
+        here = rows[rows["study"] == study]
+        for measure, values in measures.items():
+            digits = 1 if measure == "support" else 3
+            for method, (mean, sd) in zip(METHODS, values, strict=True):
+                if here.empty:
+                    continue
+                ours = here[f"{method} {measure}"]
+                records.append(
+                    {
+                        "study": study,
+                        "measure": measure,
+                        "slacks": method,
+                        "trials": f"{len(here)} of {TRIALS[study]}",
+                        "ours": shown(ours, digits),
+                        "published": f"{mean:.{digits}f} ± {sd:.{digits}f}",
+                        "within 1 sd": "yes" if abs(ours.mean() - mean) <= sd else "no",
+                    }
+                )
+    return markdown(pd.DataFrame(records))
+
+
+def chosen_against_best(rows: pd.DataFrame) -> str:
+    """Errors of what cross-validation chose beside the least any point of the grid had on the test rows."""
+    records = []
+    for study, here in rows.groupby("study", sort=False):
+        difference = here["modelled mze"] - here["free mze"]
+        error = f" ± {difference.std() / np.sqrt(len(here)):.4f}" if len(here) > 1 else ""
+        published = PUBLISHED[str(study)]["mze"]
+        records.append(
+            {
+                "study": study,
+                "trials": len(here),
+                "Bayes rule": "-" if here["bayes"].isna().all() else f"{here['bayes'].mean():.4f}",
+                "free, chosen": f"{here['free mze'].mean():.4f}",
+                "modelled, chosen": f"{here['modelled mze'].mean():.4f}",
+                "difference ± se": f"{difference.mean():+.4f}{error}",
+                "free, best on test": f"{here['free best'].mean():.4f}",
+                "modelled, best on test": f"{here['modelled best'].mean():.4f}",
+                "difference": f"{(here['modelled best'] - here['free best']).mean():+.4f}",
+                "published free": f"{published[0][0]:.4f}",
+                "published modelled": f"{published[1][0]:.4f}",
+                "difference ": f"{published[1][0] - published[0][0]:+.4f}",
+            }
+        )
+    return markdown(pd.DataFrame(records))
+
+
+def support_counts(rows: pd.DataFrame) -> str:
+    """Support vectors by method, and in how many trials the mixture had fewer than the free model."""
+    records = []
+    for study, here in rows.groupby("study", sort=False):
+        fewer = int((here["mixed support"] < here["free support"]).sum())
+        record = {"study": study, "trials": len(here)}
+        record |= {method: shown(here[f"{method} support"], 1) for method in METHODS}
+        record["modelled, all above 1e-8"] = shown(here["modelled raw support"], 1)
+        record["mixed fewer than free"] = f"{fewer} of {len(here)}"
+        record["v chosen"] = shown(here["v"], 2)
+        records.append(record)
+    return markdown(pd.DataFrame(records))

@@ -101,7 +101,8 @@ def plot_contour(
     title = f"thresholds {', '.join(f'{b:.2f}' for b in machine.b)}"
     if n_levels > 6:
         title = machine.kernel.label
-    ax.set_title(title + (f"\n{others} other features at their mean" if others else ""), fontsize=FONT)
+    rest = "1 other feature at its mean" if others == 1 else f"{others} other features at their means"
+    ax.set_title(title + (f"\n{rest}" if others else ""), fontsize=FONT)
     return ax
 
 

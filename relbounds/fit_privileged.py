@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relbounds.baseline import fit_baseline
+from relbounds.baseline import Solution, fit_baseline, fit_path
 from relbounds.bounds import ZERO, equivalent_models, resolve_delta
 from relbounds.design import Design
 from relbounds.errors import RelboundsWarning
@@ -19,8 +19,8 @@ from relbounds.lp.problem import Ranges
 from relbounds.options import Options
 from relbounds.privileged import build_slack, teacher_design, teacher_slacks, teacher_weights
 from relbounds.probes import Population
-from relbounds.spec import build
-from relbounds.tune import METRICS
+from relbounds.spec import Spec, build
+from relbounds.tune import METRICS, choose
 from relbounds.tune_privileged import Compared, tune_slack, tune_teacher
 
 
@@ -34,11 +34,13 @@ def fit_any(design: Design, options: Options) -> Fitted:
 def fit_slack(design: Design, options: Options) -> Fitted:
     """Fit the model whose slacks are functions of the privileged features."""
     compared = tune_slack(design, options)
+    spec = build_slack(design, compared.tuning.setting)
+    solution = fit_baseline(spec.model, compared.tuning.C)
+    used, norm = _norms(spec, solution)
+    if used <= ZERO * max(1.0, norm) and options.C is None:
+        compared, spec, solution = _useful(design, compared, options) or (compared, spec, solution)
+        used, norm = _norms(spec, solution)
     tuning = compared.tuning
-    spec = build_slack(design, tuning.setting)
-    solution = fit_baseline(spec.model, tuning.C)
-    used = float(np.abs(spec.weights_of(solution.v)).sum())
-    norm = used + sum(float(np.abs(solution.v[f.start : f.offset]).sum()) for f in spec.functions)
     collapsed = used <= ZERO * max(1.0, norm)
     help = Help("slack", float(tuning.score or 0.0), compared.without, compared.error, collapsed)
     notes = [comparison(compared, design.family)]
@@ -78,6 +80,48 @@ def fit_slack(design: Design, options: Options) -> Fitted:
         (*tuning.notes, *notes),
         help,
     )
+
+
+def _norms(spec: Spec, solution: Solution) -> tuple[float, float]:
+    """Return the norm of the weights, and that of weights and correcting functions together."""
+    used = float(np.abs(spec.weights_of(solution.v)).sum())
+    return used, used + sum(float(np.abs(solution.v[f.start : f.offset]).sum()) for f in spec.functions)
+
+
+def _useful(design: Design, compared: Compared, options: Options) -> tuple[Compared, Spec, Solution] | None:
+    """Return the best choice at which the fit to all rows uses regular features; None where there is none.
+
+    Folds lack some rows. A single one of these can be the row that no correcting function covers cheaply, so that
+    the fit to all rows uses nothing where the folds were fine.
+    """
+    tuning = compared.tuning
+    table = tuning.table
+    found: list[tuple[int, Spec, Solution]] = []
+    for gamma, rows in table[table["residual"] == tuning.setting.residual].groupby("gamma"):
+        setting = replace(tuning.setting, gamma=float(gamma))
+        spec = build_slack(design, setting)
+        for row, solution in zip(rows.index, fit_path(spec.model, rows["C"].tolist()), strict=True):
+            used, norm = _norms(spec, solution)
+            if used > ZERO * max(1.0, norm):
+                found.append((int(row), spec, solution))
+    if not found:
+        return None
+    best = choose(table.loc[[row for row, _, _ in found]], options.rule, METRICS[design.family][2])
+    row, spec, solution = next(one for one in found if one[0] == best)
+    chosen = table.loc[row]
+    note = (
+        f"C={chosen['C']:.4g} is the best at which the model uses regular features; cross-validation alone would take "
+        f"C={tuning.C:.4g}, where the fit to all rows uses none."
+    )
+    setting = replace(tuning.setting, gamma=float(chosen["gamma"]))
+    other = replace(
+        tuning,
+        C=float(chosen["C"]),
+        setting=setting,
+        score=float(chosen["mean"]),
+        notes=(*tuning.notes, note),
+    )
+    return replace(compared, tuning=other, error=float(chosen["se"])), spec, solution
 
 
 def fit_teacher(design: Design, options: Options) -> Fitted:

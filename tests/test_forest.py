@@ -20,12 +20,20 @@ def frame(n, d, seed):
     return pd.DataFrame(rng.normal(size=(n, d)), columns=[f"x{k + 1}" for k in range(d)]), rng
 
 
-@pytest.fixture(scope="module")
-def product():
-    """Four noise features, and four grades by the product of two others: no direction tells anything."""
-    data, _ = frame(300, 6, 1)
+def product_of_two(seed):
+    """Four noise features, and four grades by the product of two others: no direction tells anything.
+
+    Each pair of values comes with both signs turned, so that this holds in every sample and not on average.
+    """
+    data, _ = frame(300, 6, seed)
+    data.loc[150:, ["x1", "x2"]] = -data.loc[:149, ["x1", "x2"]].to_numpy()
     data["grade"] = pd.qcut(data.x1 * data.x2, 4, labels=False) + 1
     return data
+
+
+@pytest.fixture(scope="module")
+def product():
+    return product_of_two(1)
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +50,48 @@ def copies_fit():
     return rb.forest_relevance("kind ~ .", data, **QUICK)
 
 
-def test_sees_a_product_that_linear_bounds_cannot_see(product, product_fit):
-    assert product_fit.design.family == "ordinal"
-    assert product_fit.selected("strong") == ["x1", "x2"]
-    assert product_fit.selected("irrelevant") == ["x3", "x4", "x5", "x6"]
-    linear = rb.relbounds("grade ~ .", product, C=1.0, progress=False)
-    assert not {"x1", "x2"} & set(linear.selected())
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_sees_a_product_that_linear_bounds_cannot_see(seed):
+    data = product_of_two(seed)
+    fit = rb.forest_relevance("grade ~ .", data, **QUICK)
+    assert fit.design.family == "ordinal"
+    assert fit.selected("strong") == ["x1", "x2"]
+    assert fit.selected("irrelevant") == ["x3", "x4", "x5", "x6"]
+    assert rb.relbounds("grade ~ .", data, C=1.0, progress=False).selected() == []
+
+
+RESPONSES = {
+    "binary": lambda score: np.where(score > 0.7, "yes", "no"),
+    "ordinal": lambda score: pd.qcut(score, 4, labels=False) + 1,
+    "regression": lambda score: score,
+}
+
+
+def with_square(seed):
+    """x2 is the square of x1, which tells all of it; x2 tells all of x1 but the sign."""
+    data, rng = frame(300, 5, [seed, 99])
+    data["x2"] = data.x1**2
+    return data, 0.3 * rng.normal(size=300)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("family", list(RESPONSES))
+def test_a_feature_and_its_square_stand_in_for_each_other(family, seed):
+    data, noise = with_square(seed)
+    data["y"] = RESPONSES[family](data.x2 + 0.7 * data.x3 + noise)
+    fit = rb.forest_relevance("y ~ .", data, family=family, **QUICK)
+    assert fit.selected("strong") == ["x3"]
+    assert fit.selected("weak") == ["x1", "x2"]
+    assert fit.groups()["members"].tolist() == [["x1", "x2"]]
+
+
+@pytest.mark.parametrize(("curve", "square"), [(0.0, "irrelevant"), (1.0, "weak")])
+def test_the_square_does_not_stand_in_for_the_sign(curve, square):
+    data, noise = with_square(3)
+    data["y"] = data.x1 + curve * data.x2 + data.x3 + noise
+    fit = rb.forest_relevance("y ~ .", data, **QUICK)
+    assert fit.selected("strong") == ["x1", "x3"]
+    assert fit.table.loc["x2", "relevance"] == square
 
 
 def test_ordinal_loss_counts_levels(product_fit):

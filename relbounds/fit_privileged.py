@@ -21,7 +21,7 @@ from relbounds.privileged import build_slack, teacher_design, teacher_slacks, te
 from relbounds.probes import Population
 from relbounds.spec import Spec, build
 from relbounds.tune import METRICS, choose
-from relbounds.tune_privileged import Compared, tune_slack, tune_teacher
+from relbounds.tune_privileged import USED, Compared, tune_slack, tune_teacher
 
 
 def fit_any(design: Design, options: Options) -> Fitted:
@@ -37,11 +37,11 @@ def fit_slack(design: Design, options: Options) -> Fitted:
     spec = build_slack(design, compared.tuning.setting)
     solution = fit_baseline(spec.model, compared.tuning.C)
     used, norm = _norms(spec, solution)
-    if used <= ZERO * max(1.0, norm) and options.C is None:
+    if used <= USED and options.C is None:
         compared, spec, solution = _useful(design, compared, options) or (compared, spec, solution)
         used, norm = _norms(spec, solution)
     tuning = compared.tuning
-    collapsed = used <= ZERO * max(1.0, norm)
+    collapsed = used <= max(ZERO * norm, USED)
     help = Help("slack", float(tuning.score or 0.0), compared.without, compared.error, collapsed)
     notes = [comparison(compared, design.family)]
     if tuning.setting.residual <= 1.0:
@@ -101,8 +101,8 @@ def _useful(design: Design, compared: Compared, options: Options) -> tuple[Compa
         setting = replace(tuning.setting, gamma=float(gamma))
         spec = build_slack(design, setting)
         for row, solution in zip(rows.index, fit_path(spec.model, rows["C"].tolist()), strict=True):
-            used, norm = _norms(spec, solution)
-            if used > ZERO * max(1.0, norm):
+            used, _ = _norms(spec, solution)
+            if used > USED:
                 found.append((int(row), spec, solution))
     if not found:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 from relbounds.lp import interior
 from relbounds.lp.batch import chunk_size
 from relbounds.lp.centre import aimed, centred
-from relbounds.lp.certify import Replaced, dual_bound, inside
+from relbounds.lp.certify import PROMISED, Replaced, dual_bound, inside
 from relbounds.lp.interior import Columns, State
 from relbounds.lp.problem import Polytope, Ranges
 from relbounds.lp.reduce import Reduced, reduce
@@ -74,24 +74,44 @@ def push_several(
     variables = np.repeat(asked[good].ravel(), 2)
     d[np.arange(owner.size), variables] = np.tile([-1.0, 1.0], owner.size // 2)
     value, bound = np.full(owner.size, np.nan), np.full(owner.size, np.nan)
+    pending = np.arange(owner.size)
     # whole problems together, as many of them as a run has room for
     step = 2 * a * max(1, chunk_size(reduced.core.h.size + reduced.core.a.size) // (2 * a))
-    for first in range(0, owner.size, step):
-        here = slice(first, min(first + step, owner.size))
-        who = owner[here]
-        own = columns.take(who)
-        directions = d[here][:, reduced.free] * reduced.unit
-        start = aimed(reduced.core, starts.centre, starts.which[who], directions, starts.columns)
-        stop = race(directions, np.where(starts.unused[who], who, -1))
-        tolerance = np.full(who.size, FINE * polytope.size)
-        state = interior.solve(reduced.core, directions, start, tolerance, columns=own, stop=stop)
-        anchor = reduced.back(starts.centre.v[starts.which[who]])
-        points, inside_ = inside(polytope, reduced.back(state.v), anchor, replaced.take(who))
-        reached = np.einsum("bq,bq->b", points, d[here])
-        value[here] = np.where(inside_, reached, np.nan)
-        duals = reduced.duals(state.z4, state.alpha, state.lam)
-        bound[here] = dual_bound(polytope, d[here], duals, replaced.take(who))
-    return _ranges(value.reshape(-1, 2 * a), bound.reshape(-1, 2 * a), good, starts.unused[good])
+    for raced in (True, False):
+        for first in range(0, pending.size, step):
+            here = pending[first : first + step]
+            who = owner[here]
+            group = np.where(starts.unused[who], who, -1) if raced else np.full(who.size, -1)
+            state = _push(reduced, starts, columns.take(who), who, d[here], group, FINE * polytope.size)
+            anchor = reduced.back(starts.centre.v[starts.which[who]])
+            points, kept = inside(polytope, reduced.back(state.v), anchor, replaced.take(who))
+            value[here] = np.where(kept, np.einsum("bq,bq->b", points, d[here]), np.nan)
+            duals = reduced.duals(state.z4, state.alpha, state.lam)
+            bound[here] = dual_bound(polytope, d[here], duals, replaced.take(who))
+        found = _ranges(value.reshape(-1, 2 * a), bound.reshape(-1, 2 * a), good, starts.unused[good])
+        # multipliers of an end given up early may prove little where the set is thin: drive all of them home
+        open_ = ~(found.gap.reshape(-1, a).max(axis=1) <= PROMISED * polytope.size)
+        pending = np.flatnonzero(open_[owner])
+        if not pending.size:
+            break
+    return found
+
+
+def _push(
+    reduced: Reduced,
+    starts: _Starts,
+    columns: Columns,
+    who: np.ndarray,
+    d: np.ndarray,
+    group: np.ndarray,
+    tolerance: float,
+) -> State:
+    """Push problems `who` along directions, from their centres."""
+    core = reduced.core
+    directions = d[:, reduced.free] * reduced.unit
+    start = aimed(core, starts.centre, starts.which[who], directions, starts.columns)
+    stop = race(directions, group)
+    return interior.solve(core, directions, start, np.full(who.size, tolerance), columns=columns, stop=stop)
 
 
 def _ranges(value: np.ndarray, bound: np.ndarray, good: np.ndarray, unused: np.ndarray) -> Ranges:

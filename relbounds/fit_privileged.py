@@ -33,13 +33,8 @@ def fit_any(design: Design, options: Options) -> Fitted:
 
 def fit_slack(design: Design, options: Options) -> Fitted:
     """Fit the model whose slacks are functions of the privileged features."""
-    compared = tune_slack(design, options)
-    spec = build_slack(design, compared.tuning.setting)
-    solution = fit_baseline(spec.model, compared.tuning.C)
+    compared, spec, solution = tuned_slack(design, options)
     used, norm = _norms(spec, solution)
-    if used <= USED and options.C is None:
-        compared, spec, solution = _useful(design, compared, options) or (compared, spec, solution)
-        used, norm = _norms(spec, solution)
     tuning = compared.tuning
     collapsed = used <= max(ZERO * norm, USED)
     help = Help("slack", float(tuning.score or 0.0), compared.without, compared.error, collapsed)
@@ -80,6 +75,16 @@ def fit_slack(design: Design, options: Options) -> Fitted:
         (*tuning.notes, *notes),
         help,
     )
+
+
+def tuned_slack(design: Design, options: Options) -> tuple[Compared, Spec, Solution]:
+    """Choose the numbers of the model with correcting functions and fit it to all rows."""
+    compared = tune_slack(design, options)
+    spec = build_slack(design, compared.tuning.setting)
+    solution = fit_baseline(spec.model, compared.tuning.C)
+    if options.C is None and _norms(spec, solution)[0] <= USED:
+        return _useful(design, compared, options) or (compared, spec, solution)
+    return compared, spec, solution
 
 
 def _norms(spec: Spec, solution: Solution) -> tuple[float, float]:

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
-import pickle
-import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
 from relbounds import tables
-from relbounds.design import Design
+from relbounds.analysis import Analysis
 from relbounds.difficulty import Lessons, mention_privileged
-from relbounds.errors import DataError, OptionError
+from relbounds.errors import DataError
 from relbounds.explore import Explore
 from relbounds.fit import Fitted
 from relbounds.probes import PARTS, Interval
 from relbounds.spec import decide
 from relbounds.tune import METRICS
-
-KINDS = {
-    "relevant": ("strong", "weak"),
-    "strong": ("strong",),
-    "weak": ("weak",),
-    "irrelevant": ("irrelevant",),
-}
-MAGIC = b"relbounds fit 1\n"
 
 
 @dataclass(frozen=True)
@@ -49,7 +38,7 @@ class BaselineView:
     cv_score: float | None
 
 
-class RelboundsResults(Explore, Lessons):
+class RelboundsResults(Analysis, Explore, Lessons):
     """Relevance intervals of every feature, with the model they were measured on.
 
     Made by :func:`relbounds.relbounds`; nothing here changes after the fit.
@@ -63,16 +52,14 @@ class RelboundsResults(Explore, Lessons):
     ['x1', 'x2', 'x3']
     """
 
+    _title = "relbounds fit"
+    _magic = b"relbounds fit 1\n"
+
     def __init__(self, fitted: Fitted) -> None:
+        super().__init__(fitted.design, fitted.table, fitted.notes)
         self._fitted = fitted
-        self.table: pd.DataFrame = fitted.table
 
     # -- facts ---------------------------------------------------------------------------------------------
-
-    @property
-    def design(self) -> Design:
-        """The data as arrays, with names, terms and levels."""
-        return self._fitted.design
 
     @property
     def options(self) -> dict[str, Any]:
@@ -80,19 +67,9 @@ class RelboundsResults(Explore, Lessons):
         return self._fitted.options.as_dict()
 
     @property
-    def formula(self) -> str:
-        """The formula as it was written."""
-        return self.design.formula
-
-    @property
     def delta(self) -> float:
         """The tolerance as a number."""
         return self._fitted.delta
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the table should know."""
-        return self.design.notes + self._fitted.notes
 
     @property
     def baseline(self) -> BaselineView:
@@ -220,43 +197,6 @@ class RelboundsResults(Explore, Lessons):
         index = newdata.index if isinstance(newdata, pd.DataFrame) else pd.RangeIndex(len(X))
         return X, index
 
-    # -- selection -----------------------------------------------------------------------------------------
-
-    def selected(self, kind: str = "relevant") -> list[str]:
-        """Return the names of the regular features of a class: "relevant", "strong", "weak" or "irrelevant".
-
-        Examples
-        --------
-        >>> import relbounds as rb
-        >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
-        >>> fit.selected("irrelevant")
-        ['x8', 'x9', 'x10']
-        """
-        return self._of_kind(kind).index.tolist()
-
-    def selected_formula(self, kind: str = "relevant") -> str:
-        """Return a formula with the terms of the selected features.
-
-        Examples
-        --------
-        >>> import relbounds as rb
-        >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
-        >>> fit.selected_formula("strong")
-        'y ~ x1 + x2 + x3'
-        """
-        terms = list(dict.fromkeys(self._of_kind(kind)["term"]))
-        if not terms:
-            raise OptionError(f"No feature is {kind} here, so there is no formula to make.")
-        return f"{self.design.response} ~ " + " + ".join(terms)
-
-    def _of_kind(self, kind: str) -> pd.DataFrame:
-        if kind not in KINDS:
-            raise OptionError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, KINDS))}.")
-        regular = self.table[self.table["part"] == "regular"]
-        return regular[regular["relevance"].isin(KINDS[kind])]
-
     # -- showing -------------------------------------------------------------------------------------------
 
     def summary(self) -> Summary:
@@ -334,61 +274,24 @@ class RelboundsResults(Explore, Lessons):
         ]
         return notes + list(self.notes)
 
-    def __repr__(self) -> str:
-        classes = self.table["relevance"].value_counts()
-        counts = ", ".join(f"{classes.get(k, 0)} {k}" for k in ("strong", "weak", "irrelevant"))
-        return f"<relbounds fit: {self.formula}; {counts}>"
-
-    def __str__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    # -- keeping -------------------------------------------------------------------------------------------
-
-    def to_bytes(self) -> bytes:
-        """Return the fit as bytes, for :meth:`from_bytes`."""
-        from relbounds import __version__
-
-        head = MAGIC + f"{__version__} {platform.python_version()}\n".encode()
-        return head + gzip.compress(pickle.dumps(self._fitted, protocol=5), compresslevel=3, mtime=0)
+    def _content(self) -> Fitted:
+        return self._fitted
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> RelboundsResults:
-        """Rebuild a fit from :meth:`to_bytes`. Only open content you trust: it is a pickle."""
-        if not content.startswith(MAGIC):
-            raise DataError("This is not a saved relbounds fit; files made by fit.save() can be loaded.")
-        version, _, body = content[len(MAGIC) :].partition(b"\n")
-        try:
-            return cls(pickle.loads(gzip.decompress(body)))
-        except Exception as error:
-            raise DataError(
-                f"The saved fit was made by relbounds {version.decode()} and cannot be read by this version "
-                f"({type(error).__name__}: {error}). Fit it again."
-            ) from error
-
-    def save(self, path: str | Path) -> Path:
-        """Write the fit to a file; :func:`relbounds.load` reads it back.
-
-        Examples
-        --------
-        >>> import tempfile, relbounds as rb
-        >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     again = rb.load(fit.save(folder + "/fit.relbounds"))
-        >>> again.table.equals(fit.table)
-        True
-        """
-        path = Path(path)
-        path.write_bytes(self.to_bytes())
-        return path
+    def _rebuild(cls, content: Any) -> Self:
+        return cls(content)
 
 
-def load(path: str | Path) -> RelboundsResults:
-    """Read a fit that :meth:`RelboundsResults.save` wrote. Only open files you trust: it is a pickle."""
+def load(path: str | Path) -> Any:
+    """Read what `save()` wrote, of :func:`relbounds.relbounds` or :func:`relbounds.forest_relevance`.
+
+    Only open files you trust: they are pickles.
+    """
+    from relbounds.forest.results import ForestResults
+
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file '{path}'.")
-    return RelboundsResults.from_bytes(path.read_bytes())
+    content = path.read_bytes()
+    kind = ForestResults if content.startswith(ForestResults._magic) else RelboundsResults
+    return kind.from_bytes(content)

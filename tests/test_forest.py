@@ -193,6 +193,16 @@ def test_what_the_user_holds(product_fit):
         product_fit.selected("some")
 
 
+def test_saved_and_loaded(product_fit, tmp_path):
+    again = rb.load(product_fit.save(tmp_path / "grades.relbounds"))
+    assert isinstance(again, rb.ForestResults)
+    pd.testing.assert_frame_equal(again.table, product_fit.table)
+    assert str(again) == str(product_fit)
+    assert again.options == product_fit.options
+    with pytest.raises(rb.DataError, match="not a saved relbounds fit"):
+        rb.RelboundsResults.from_bytes(product_fit.to_bytes())
+
+
 def test_figure_shows_every_feature(product_fit):
     import matplotlib
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
+from relbounds.analysis import Analysis
 from relbounds.design import Design
-from relbounds.errors import OptionError
 from relbounds.forest import show
 from relbounds.forest.facts import Found, Settings
 from relbounds.forest.importance import chance
-from relbounds.results import KINDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ForestResults:
+class ForestResults(Analysis):
     """Non-linear relevance of every feature, with the tests it rests on.
 
     Made by :func:`relbounds.forest_relevance`.
@@ -43,25 +42,17 @@ class ForestResults:
     ['x1', 'x2', 'x3']
     """
 
+    _title = "forest relevance"
+    _magic = b"relbounds forest 1\n"
+
     def __init__(self, design: Design, found: Found, method: str, settings: Settings) -> None:
-        self.design, self.method = design, method
-        self._found, self._settings = found, settings
-        self.table: pd.DataFrame = make_table(design, found)
+        super().__init__(design, make_table(design, found), found.notes)
+        self.method, self._found, self._settings = method, found, settings
 
     @property
     def options(self) -> dict[str, Any]:
         """The options of the analysis."""
         return {"method": self.method, **vars(self._settings)}
-
-    @property
-    def formula(self) -> str:
-        """The formula as it was written."""
-        return self.design.formula
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the table should know."""
-        return self.design.notes + self._found.notes
 
     @property
     def loss(self) -> float:
@@ -107,22 +98,6 @@ class ForestResults:
         index = pd.RangeIndex(1, len(rows) + 1, name="group")
         return pd.DataFrame(rows, index=index, columns=["members", "size", "removal_loss", "similarity"])
 
-    def selected(self, kind: str = "relevant") -> list[str]:
-        """Return the names of the features of a class: "relevant", "strong", "weak" or "irrelevant"."""
-        return self._of_kind(kind).index.tolist()
-
-    def selected_formula(self, kind: str = "relevant") -> str:
-        """Return a formula with the terms of the selected features."""
-        terms = list(dict.fromkeys(self._of_kind(kind)["term"]))
-        if not terms:
-            raise OptionError(f"No feature is {kind} here, so there is no formula to make.")
-        return f"{self.design.response} ~ " + " + ".join(terms)
-
-    def _of_kind(self, kind: str) -> pd.DataFrame:
-        if kind not in KINDS:
-            raise OptionError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, KINDS))}.")
-        return self.table[self.table["relevance"].isin(KINDS[kind])]
-
     def summary(self) -> Summary:
         """Return the summary table, a statsmodels ``Summary`` (text, LaTeX, HTML)."""
         return show.summary(self)
@@ -147,16 +122,12 @@ class ForestResults:
         """Write the table as comma-separated text, or return it."""
         return self.table.to_csv(path)
 
-    def __repr__(self) -> str:
-        classes = self.table["relevance"].value_counts()
-        counts = ", ".join(f"{classes.get(k, 0)} {k}" for k in ("strong", "weak", "irrelevant"))
-        return f"<forest relevance: {self.formula}; {counts}>"
+    def _content(self) -> tuple[Design, Found, str, Settings]:
+        return self.design, self._found, self.method, self._settings
 
-    def __str__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
+    @classmethod
+    def _rebuild(cls, content: Any) -> Self:
+        return cls(*content)
 
 
 def _span(found: Found) -> float:

@@ -1,0 +1,148 @@
+"""What every relevance analysis gives its user, linear or not: features by class, a formula, a file."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import platform
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import pandas as pd
+from statsmodels.iolib.summary import Summary
+
+from relbounds.design import Design
+from relbounds.errors import DataError, OptionError
+
+KINDS = {
+    "relevant": ("strong", "weak"),
+    "strong": ("strong",),
+    "weak": ("weak",),
+    "irrelevant": ("irrelevant",),
+}
+
+
+class Analysis(ABC):
+    """A table with one row a feature and the column `relevance`, the design it was made from, and notes."""
+
+    _title: ClassVar[str]
+    _magic: ClassVar[bytes]
+
+    def __init__(self, design: Design, table: pd.DataFrame, notes: tuple[str, ...]) -> None:
+        self._design, self._notes = design, notes
+        self.table: pd.DataFrame = table
+
+    @property
+    def design(self) -> Design:
+        """The data as arrays, with names, terms and levels."""
+        return self._design
+
+    @property
+    def formula(self) -> str:
+        """The formula as it was written."""
+        return self.design.formula
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        return self.design.notes + self._notes
+
+    @abstractmethod
+    def summary(self) -> Summary:
+        """Return the summary table, a statsmodels ``Summary`` (text, LaTeX, HTML)."""
+
+    def selected(self, kind: str = "relevant") -> list[str]:
+        """Return the names of the regular features of a class: "relevant", "strong", "weak" or "irrelevant".
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.paper_set(3, seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit.selected("irrelevant")
+        ['x8', 'x9', 'x10']
+        """
+        return self._of_kind(kind).index.tolist()
+
+    def selected_formula(self, kind: str = "relevant") -> str:
+        """Return a formula with the terms of the selected features.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.paper_set(3, seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit.selected_formula("strong")
+        'y ~ x1 + x2 + x3'
+        """
+        terms = list(dict.fromkeys(self._of_kind(kind)["term"]))
+        if not terms:
+            raise OptionError(f"No feature is {kind} here, so there is no formula to make.")
+        return f"{self.design.response} ~ " + " + ".join(terms)
+
+    def _of_kind(self, kind: str) -> pd.DataFrame:
+        if kind not in KINDS:
+            raise OptionError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, KINDS))}.")
+        regular = self.table[self.table["part"] == "regular"]
+        return regular[regular["relevance"].isin(KINDS[kind])]
+
+    def __repr__(self) -> str:
+        classes = self.table["relevance"].value_counts()
+        counts = ", ".join(f"{classes.get(k, 0)} {k}" for k in ("strong", "weak", "irrelevant"))
+        return f"<{self._title}: {self.formula}; {counts}>"
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return self.summary().as_html()
+
+    # -- keeping -------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _content(self) -> Any:
+        """Return what a file keeps."""
+
+    @classmethod
+    @abstractmethod
+    def _rebuild(cls, content: Any) -> Self:
+        """Turn what a file keeps into a fit."""
+
+    def to_bytes(self) -> bytes:
+        """Return the fit as bytes, for :meth:`from_bytes`."""
+        from relbounds import __version__
+
+        head = self._magic + f"{__version__} {platform.python_version()}\n".encode()
+        return head + gzip.compress(pickle.dumps(self._content(), protocol=5), compresslevel=3, mtime=0)
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Rebuild a fit from :meth:`to_bytes`. Only open content you trust: it is a pickle."""
+        if not content.startswith(cls._magic):
+            raise DataError("This is not a saved relbounds fit; files made by fit.save() can be loaded.")
+        version, _, body = content[len(cls._magic) :].partition(b"\n")
+        try:
+            return cls._rebuild(pickle.loads(gzip.decompress(body)))
+        except Exception as error:
+            raise DataError(
+                f"The saved fit was made by relbounds {version.decode()} and cannot be read by this version "
+                f"({type(error).__name__}: {error}). Fit it again."
+            ) from error
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fit to a file; :func:`relbounds.load` reads it back.
+
+        Examples
+        --------
+        >>> import tempfile, relbounds as rb
+        >>> data = rb.simulate.paper_set(3, seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     again = rb.load(fit.save(folder + "/fit.relbounds"))
+        >>> again.table.equals(fit.table)
+        True
+        """
+        path = Path(path)
+        path.write_bytes(self.to_bytes())
+        return path

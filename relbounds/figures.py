@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,11 +190,17 @@ def plot_sweep(
     ax.tick_params(axis="y", length=0)
     label_lines(ax, first, lines, horizontal=True)
     if legend:
-        present = set(sweep.table["relevance"])
-        handles: list[Any] = [Patch(color=paint[name], label=name) for name in CLASSES if name in present]
-        handles.append(Line2D([], [], color="black", linewidth=0.8, linestyle=":", label="delta of the fit"))
-        legend_above(ax, handles, columns=4 if longest < 1 else 2)
+        dotted = Line2D([], [], color="black", linewidth=0.8, linestyle=":", label="delta of the fit")
+        _class_legend(ax, paint, set(sweep.table["relevance"]), dotted, columns=4 if longest < 1 else 2)
     return ax
+
+
+def _class_legend(
+    ax: Axes, paint: Mapping[str, Any], present: Collection[str], last: Line2D, columns: int
+) -> None:
+    """Name the colours of the classes that are there, and one mark of the figure's own."""
+    handles: list[Any] = [Patch(color=paint[name], label=name) for name in CLASSES if name in present]
+    legend_above(ax, [*handles, last], columns=columns)
 
 
 def _band(
@@ -292,13 +298,10 @@ def plot_stability(
     ax.tick_params(axis="y", length=0)
     label_lines(ax, table, lines, horizontal=True)
     if legend:
-        handles: list[Any] = [Patch(color=paint[name], label=name) for name in CLASSES]
-        handles.append(
-            Line2D(
-                [], [], color="black", marker="o", markersize=3, linestyle="none", label="class in the fit"
-            )
+        dot = Line2D(
+            [], [], color="black", marker="o", markersize=3, linestyle="none", label="class in the fit"
         )
-        legend_above(ax, handles, columns=4 if longest < 1 else 2)
+        _class_legend(ax, paint, CLASSES, dot, columns=4 if longest < 1 else 2)
     return ax
 
 

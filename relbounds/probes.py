@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,16 @@ PARTS = ("regular", "privileged")
 
 @dataclass(frozen=True)
 class Population:
-    """Relevance of permuted features: the least and the greatest use an equivalent model makes of each."""
+    """Relevance of permuted features: the least and the greatest use an equivalent model makes of each.
+
+    `ends` holds, where it is known, how far each can go in either direction; the greater of the two is `upper`.
+    """
 
     lower: FloatArray
     upper: FloatArray
     draws: int
     infeasible: int
+    ends: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Interval:
     level: float
     kind: str
     values: FloatArray
+    ends: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
 
     @property
     def m(self) -> int:
@@ -152,7 +157,9 @@ def _probe(task: range, shared: tuple) -> list[Ranges]:
     return push_changes(polytope, changes, solver, without)
 
 
-def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> Interval:
+def prediction_interval(
+    values: FloatArray, level: float, kind: str = "t", ends: FloatArray | None = None
+) -> Interval:
     """Return the interval in which one more noise value lies, with one-sided confidence `level`.
 
     Parameters
@@ -162,8 +169,12 @@ def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> In
     level : float
         The confidence of the upper end.
     kind : {"t", "order", "refit"}
-        "t" and "refit" use Student's t distribution (they differ in where the values come from); "order" the order
-        statistics of the values, free of any assumption on their distribution, and as far as their number reaches.
+        "t" uses Student's t distribution; "order" the order statistics of the values, free of any assumption on
+        their distribution, and as far as their number reaches; "refit" Student's t distribution of the `ends`,
+        if these are given.
+    ends : array of shape (m, 2), or None
+        How far each probe goes in either direction, the greater being its value. The greater of two is never normal
+        and has a longer tail than Student's t distribution allows for; each end by itself is nearly so.
 
     Examples
     --------
@@ -179,9 +190,20 @@ def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> In
         ordered = np.sort(values)
         rank = min(m, int(np.ceil(level * (m + 1))))
         return Interval(float(ordered[0]), float(ordered[rank - 1]), level, kind, values)
-    half = float(stats.t.ppf(level, m - 1)) * float(np.std(values, ddof=1)) * np.sqrt(1 + 1 / m)
-    mean = float(np.mean(values))
-    return Interval(max(0.0, float(mean - half)), float(mean + half), level, kind, values)
+    if kind == "refit" and ends is not None and len(ends) == m:
+        centre, spread = _centre(values, ends)
+        half = float(stats.t.ppf((1 + level) / 2, m - 1)) * spread
+        return Interval(max(0.0, centre - half), centre + half, level, kind, values, ends)
+    centre, spread = _centre(values)
+    half = float(stats.t.ppf(level, m - 1)) * spread
+    return Interval(max(0.0, centre - half), centre + half, level, kind, values)
+
+
+def _centre(values: FloatArray, ends: FloatArray | None = None) -> tuple[float, float]:
+    """Return the mean of the values, or of their ends, and the standard error of predicting one more."""
+    m = len(values)
+    numbers = values if ends is None else ends.ravel()
+    return float(np.mean(numbers)), float(np.std(numbers, ddof=1) * np.sqrt(1 + 1 / m))
 
 
 def tail_probability(relevance: FloatArray, interval: Interval) -> FloatArray:
@@ -198,10 +220,11 @@ def tail_probability(relevance: FloatArray, interval: Interval) -> FloatArray:
         return np.where(relevance > ZERO, 0.0, 1.0)
     if interval.kind == "order":
         return (1 + np.sum(values[None, :] >= relevance[:, None] - ZERO, axis=1)) / (m + 1)
-    sd = float(np.std(values, ddof=1))
-    if sd < ZERO / 10:
-        return np.where(relevance > values.mean() + ZERO, 0.0, 1.0)
-    return stats.t.sf((relevance - values.mean()) / (sd * np.sqrt(1 + 1 / m)), m - 1)
+    sides = 2 if len(interval.ends) else 1
+    centre, spread = _centre(values, interval.ends if sides == 2 else None)
+    if spread < ZERO / 10:
+        return np.where(relevance > centre + ZERO, 0.0, 1.0)
+    return np.minimum(1.0, sides * stats.t.sf((relevance - centre) / spread, m - 1))
 
 
 def classify(lower: FloatArray, upper: FloatArray, low: Interval, high: Interval) -> NDArray[np.str_]:

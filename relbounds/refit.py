@@ -173,6 +173,7 @@ def _population(
     )
     lower: list[float] = []
     upper: list[float] = []
+    ends: list[tuple[float, float]] = []
     draws = idle = 0
     with stage(f"refitted noise, {name}", wanted, options.progress) as done:
         while len(upper) < options.probes and draws < MOST_DRAWS * wanted:
@@ -186,16 +187,21 @@ def _population(
                 progress=done,
             )
             draws += wave
-            for least, greatest in found:
+            for least, greatest, both in found:
                 lower += least
                 upper += greatest
+                ends += both
                 idle += not greatest
     most = options.probes
-    return Population(np.array(lower[:most]), np.array(upper[:most]), draws, idle)
+    known = np.array(ends[:most]) if len(ends) == len(upper) and ends else np.zeros((0, 2))
+    return Population(np.array(lower[:most]), np.array(upper[:most]), draws, idle, known)
 
 
-def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float]]:
-    """Permute the noise, fit again, and return the relevance of some permuted features; nothing if w is 0."""
+def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float], list[tuple[float, float]]]:
+    """Permute the noise, fit again, and return the relevance of some permuted features; nothing if w is 0.
+
+    For features with one variable also how far each goes in either direction.
+    """
     design, setting, C, delta, permuted, asked, each, options = shared
     rng = np.random.default_rng([options.seed, 3, draw])
     order = rng.permutation(len(design.y))
@@ -206,12 +212,12 @@ def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float]]:
     solution = fit_baseline(spec.model, C)
     norm = norm_of(spec, solution.v)
     if norm <= ZERO:
-        return [], []
+        return [], [], []
     polytope = roomy(spec, equivalent_models(spec.model, solution, delta, options.tolerance))
     some: Sequence[Target] = [asked[i] for i in rng.choice(len(asked), size=each, replace=False)]
     found = ranges(polytope, [j for target in some for j in target.variables], options.solver)
     least, greatest = relevance(found.lower / norm, found.upper / norm)
-    out: tuple[list[float], list[float]] = ([], [])
+    out: tuple[list[float], list[float], list[tuple[float, float]]] = ([], [], [])
     position = 0
     for target in some:
         here = slice(position, position + len(target.variables))
@@ -219,6 +225,8 @@ def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float]]:
         if found.feasible[here].all():
             out[0].append(float(least[here].max()))
             out[1].append(float(greatest[here].max()))
+            if len(target.variables) == 1:
+                out[2].append((float(-found.lower[here][0]) / norm, float(found.upper[here][0]) / norm))
     return out
 
 

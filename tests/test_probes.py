@@ -79,3 +79,27 @@ def test_a_factor_of_noise_is_irrelevant():
     assert set(fit.table.loc[["arm[low]", "arm[high]"], "relevance"]) <= {"weak", "strong"}
     own, shared = (fit.intervals.loc[(part, "upper"), "upper"] for part in ("regular: sex", "regular"))
     assert own > shared
+
+
+def test_interval_of_two_ends_by_hand():
+    ends = np.array([[0.1, 0.3], [0.2, 0.25], [0.4, 0.15]])
+    interval = prediction_interval(ends.max(axis=1), 0.99, "refit", ends)
+    half = stats.t.ppf(0.995, 2) * np.std(ends, ddof=1) * np.sqrt(1 + 1 / 3)
+    assert interval.upper == pytest.approx(ends.mean() + half)
+    p = tail_probability(np.array([interval.upper, 0.0]), interval)
+    assert p[0] == pytest.approx(0.01) and p[1] == 1.0
+
+
+def test_two_ends_keep_the_level_where_the_greater_one_does_not():
+    # the greater of two normal ends has a longer tail than the normal distribution fitted to it
+    rng = np.random.default_rng(0)
+    passed = {"t": 0, "refit": 0}
+    for _ in range(400):
+        ends = 1.0 + 0.1 * rng.standard_normal((51, 1)) * np.array([1.0, -1.0])
+        values = ends.max(axis=1)
+        for kind in passed:
+            interval = prediction_interval(values[1:], 0.99, kind, ends[1:])
+            new = 1.0 + 0.1 * np.abs(rng.standard_normal(50))
+            passed[kind] += int(np.sum(new > interval.upper))
+    assert passed["t"] > 1.5 * 200
+    assert passed["refit"] < 1.2 * 200

@@ -20,16 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from common import RESULTS, markdown, parser, provenance, run, write
-from svor_slacks import (
-    TRIALS,
-    against_published,
-    chosen_against_best,
-    judge,
-    shown,
-    slack_models,
-    support_counts,
-    usable,
-)
+from svor_slacks import TRIALS, judge, report, shown, slack_models
 
 from relbounds.kernel.machine import Setting, fit_machine
 from relbounds.kernel.tune import Arrays, tune
@@ -48,7 +39,6 @@ TABLES = {
     ("boston", 10, "explicit"): (0.569, 0.025, 0.773, 0.049),
     ("boston", 10, "implicit"): (0.561, 0.026, 0.747, 0.049),
 }
-NOTES = RESULTS / "svor_slacks_notes.txt"  # the text around the tables of the slack models
 SIZES = {"cpus": 150, "boston": 300}
 
 
@@ -115,25 +105,6 @@ def report_sets(rows: pd.DataFrame) -> str:
     return markdown(pd.DataFrame(records))
 
 
-def slack_text(rows: pd.DataFrame) -> str:
-    if rows.empty:
-        return "Not run."
-    rows = usable(rows)
-    return (
-        NOTES.read_text()
-        .format(
-            published=against_published(rows),
-            best=chosen_against_best(rows),
-            support=support_counts(rows),
-            whole=", ".join(
-                f"{study} {int(here['whole_grid'].sum())} of {len(here)}"
-                for study, here in rows.groupby("study", sort=False)
-            ),
-        )
-        .rstrip()
-    )
-
-
 def wanted(name: str, work: Any, tasks: list[dict[str, Any]], args: Any) -> pd.DataFrame:
     """Run the tasks; where none is asked for, the rows stored by the last run."""
     if tasks:
@@ -180,7 +151,7 @@ standard deviation of the published means.
 
 ## Modelled slacks
 
-{slack_text(second)}
+{report(second) if len(second) else "Not run."}
 
 {provenance("python benchmarks/svor_published.py", "split number and number of bins; trial number", PACKAGES)}
 """

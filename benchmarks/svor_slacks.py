@@ -324,6 +324,91 @@ def by_width(table: pd.DataFrame) -> str:
     return markdown(shown_.rename(columns={"mean": "mean test error", "least": "least test error"}))
 
 
+def claims(rows: pd.DataFrame) -> str:
+    """Whether the two published claims hold on the trials run, study by study."""
+    out = []
+    for study, here in rows.groupby("study", sort=False):
+        difference = here["modelled mze"] - here["free mze"]
+        error = difference.std() / np.sqrt(len(here)) if len(here) > 1 else np.nan
+        if not difference.mean() < 0:
+            verdict = "modelled slacks are not better than free ones"
+        elif difference.mean() + 2 * error < 0:
+            verdict = "modelled slacks are better than free ones"
+        else:
+            verdict = "modelled slacks are better than free ones by less than two standard errors"
+        fewer = here["mixed support"].mean() < here["free support"].mean()
+        out.append(f"{study}: {verdict}; mixed ones have {'fewer' if fewer else 'no fewer'} support vectors")
+    return ".\n- ".join(["Verdict on the trials run:\n", *out]).replace(":\n.\n- ", ":\n\n- ") + "."
+
+
+def report(rows: pd.DataFrame) -> str:
+    """The part of the report on slack models."""
+    rows = usable(rows)
+    rows = rows.sort_values("study", key=lambda c: c.map(list(TRIALS).index), kind="stable")
+    path = RESULTS / "svor_slacks_widths.csv"
+    widths = pd.read_csv(path) if path.exists() else width_study()
+    whole = ", ".join(
+        f"{study} {int(here['whole_grid'].sum())} of {len(here)}"
+        for study, here in rows.groupby("study", sort=False)
+    )
+    return f"""Free: SVM / SVORIM; modelled: SVMP / SVORIMP; mixed: SVMvP / SVORIMvP. Two Gaussians: 100 + 100
+training and 4000 test rows. Annual sunspots 1700-1988: changes cut 10/40/40/10 %, 222 training and 56 test rows, each with
+the five changes before it as features, or with their symbols. Everything by 5-fold cross-validation of the MZE.
+Free slacks are searched on the published grid (C 1, 10, 50, 100, 500; widths 0.1, 0.5, 1, 5, 10). Modelled ones
+are searched on the published grid (the same, widths of the slack kernel alike, gamma 0.001 to 1000 in 8 steps)
+in these trials: {whole}; in the others with C 1, 50, 500 and gamma 0.001, 0.1, 10, 1000 and every width. Mixed
+ones take the free and the modelled model as chosen, the kernel of the free one, and one of the 14 published
+weights.
+
+{against_published(rows)}
+
+{claims(rows)}
+
+### Why modelled slacks gain nothing here
+
+What cross-validation chose, beside the least error any point of the same grid had on the test rows. The latter
+needs the test labels; it is no result, but says what the published numbers can be. Means over trials:
+
+{chosen_against_best(rows)}
+
+- With equal unit covariances and means (1, 1) and (-1, -1) no rule has an error below 0.0786. The published 0.0762
+  of modelled and mixed slacks, over 10 x 4000 test rows (standard error 0.0013), is 1.8 standard errors below
+  that; the published 0.0782 of free slacks is at it. With the free model at the limit there is nothing to gain.
+- The gain in print appears when the best point on the test rows is taken from either grid: that of the modelled
+  slacks has up to 40 times as many points, hence the lower minimum. How the published parameters were chosen beyond
+  "5-fold cross-validation" cannot be told from here.
+- The width of the slack kernel decides. All rows near a row that needs much slack get much slack, so in
+  overlapping classes a wide kernel gives slack to nearly all rows and leaves the decision function little to do;
+  only the narrowest, close to free slacks, keeps up. Trial 0, over C and gamma (and widths 0.5, 1, 5 of the
+  kernel):
+
+{by_width(widths)}
+
+- An earlier version of this table had modelled slacks at 0.209 on the non-linear Gaussians: its thinned grid had
+  no slack width below 0.5. With 0.1 in the grid that gap is gone; a gain did not take its place.
+- The model is solved right: it agrees with a general quadratic program on the primal, in the features themselves
+  for linear kernels (`tests/kernel/test_speed.py`) and through roots of kernel matrices for others
+  (`tests/kernel/test_slacks.py`). The threshold equals the printed average over rows with a multiplier above 0
+  to {widths["bias"].max():.0e} in all fits of the table above.
+- With the same kernel and parameters a mixture with v = 1 has the decision function of the modelled slacks: for
+  fixed correcting functions both minimise the same strictly convex norm. In print they differ with a linear
+  kernel, too, so parameters or solver accuracy differed there.
+- The non-linear Gaussians have standard deviation 2 here. The covariance of 2I in print has a Bayes error of
+  0.113, while every published error is 0.135 or more; a standard deviation of 2 has 0.133.
+- The published 222 + 56 sunspot rows are 11 fewer than the years, as in all four series of the paper, which fits
+  five steps of the differenced series on either side. Whether the features were changes or symbols is not said;
+  both are shown. The cuts in print (10/40/40/10 % and a middle cut at 0) exclude one another, since 58 % of the
+  changes are negative; the shares were kept.
+
+### Support vectors
+
+A row counts when its multiplier exceeds 1e-5 of its limit (of the largest one where there is no limit). Published
+counts of modelled slacks are near the number of training rows; counting every multiplier above 1e-8 does not
+bring ours there.
+
+{support_counts(rows)}"""
+
+
 if __name__ == "__main__":
     found = width_study()
     found.to_csv(RESULTS / "svor_slacks_widths.csv", index=False, float_format="%.6g")

@@ -122,21 +122,64 @@ def report_ways(rows: pd.DataFrame) -> str:
     return markdown(lines, digits=3)
 
 
-def semantic() -> str:
+SEMANTIC: dict[str, dict[str, Any]] = {
+    "published model, delta 0.001": {"delta": 0.001},
+    "published model, delta 1se": {},
+    "residual 10, delta 0.001": {"residual": 10.0, "delta": 0.001},
+    "residual 3, delta 1se": {"residual": 3.0},
+}
+
+
+def semantic(seeds: int = 5) -> str:
     """Fit the example in which four groups of rows differ in the noise of one feature, and draw it."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    sim = rb.simulate.noise_per_group(seed=0)
-    fit = rb.relbounds(sim.formula, sim.data, residual=3.0, solver="batch")
+    fits = {
+        (name, seed): rb.relbounds(sim.formula, sim.data, **options)
+        for seed in range(seeds)
+        for sim in [rb.simulate.noise_per_group(seed=seed)]
+        for name, options in SEMANTIC.items()
+    }
+    fit = fits[next(iter(SEMANTIC)), 0]
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained")
     fit.plot(ax=axes[0])
     fit.plot_difficulty(ax=axes[1], most=12)
     figure.savefig(RESULTS / "privileged_semantic.png", dpi=200)
     shown = fit.table[["part", "weight", "lower", "upper", "relevance"]]
-    return markdown(shown.reset_index(), digits=3) + "\n\n![semantic example](privileged_semantic.png)"
+    rows = []
+    for (name, seed), one in fits.items():
+        table = one.table
+        rows.append({"settings": name, "seed": seed, "delta": f"{one._fitted.delta:.4f}"})
+        rows[-1] |= {
+            z: f"{table.loc[z, 'upper']:.4f} {table.loc[z, 'relevance']}" for z in ("z1", "z2", "z3")
+        }
+        noise = one._fitted.populations["privileged"]
+        rows[-1]["noise reaches"] = f"{one._fitted.intervals['privileged'][1].upper:.4f}"
+        rows[-1]["feasible probes"] = f"{noise.draws - noise.infeasible} of {noise.draws}"
+        good = table["relevance"].iloc[:6].tolist()
+        right = all(x != "irrelevant" for x in good[:3]) and all(x == "irrelevant" for x in good[3:])
+        rows[-1]["x1-x6"] = "collapsed" if one._fitted.help.collapsed else "right" if right else "wrong"
+    by = pd.DataFrame(rows).sort_values("settings", key=lambda c: c.map(list(SEMANTIC).index), kind="stable")
+    return (
+        "Four groups of 100 rows: noise of sd 0.1 on x1, 0.5 on x2, 2.0 on x3, none; z1-z3 are the noise. Seed 0, the"
+        " published model with the papers' tolerance (delta=0.001), C and gamma tuned:\n\n"
+        + markdown(shown.reset_index(), digits=3)
+        + "\n\n![semantic example](privileged_semantic.png)\n\n"
+        "That is the published outcome: irrelevant features dismissed, all three privileged features relevant, their"
+        " relevance ordered as the noise. Other settings and seeds, with the greatest relevance and the class of each"
+        " privileged feature:\n\n"
+        + markdown(by.reset_index(drop=True))
+        + "\n\nWhy z1 comes and goes. Noise of sd 0.1 in a quarter of the rows moves a margin by little: z1 has about"
+        " a hundredth of the norm. With delta=0.001 every equivalent model of the published form needs it, and hardly"
+        " any permuted privileged feature leaves an equivalent model. One standard error of the loss is ten to twenty"
+        " times wider: then"
+        " models without z1 are as good, and a permuted feature may be used as much as z1, which therefore counts as"
+        " irrelevant. The order of the three is the same at every setting that does not collapse. Where the published"
+        " model collapses, the free slack of a finite residual brings it back."
+    )
 
 
 def timing(repeats: int = 15) -> str:
@@ -168,7 +211,8 @@ def main() -> None:
     args = given.parse_args()
     warnings.simplefilter("ignore")
     parts = args.part or ["sets", "ways", "semantic", "time"]
-    how = provenance("python benchmarks/privileged.py", f"0..{args.seeds - 1} (ways: 0..19)")
+    seeds = f"0..{args.seeds - 1} (ways: 0..19 and 100..109; semantic: 0..4; time: 1)"
+    how = provenance("python benchmarks/privileged.py", seeds)
     if "sets" in parts:
         tasks = [
             {"number": number, "way": way, "noise": noise, "seed": seed}

@@ -9,9 +9,10 @@ from scipy.optimize import linprog
 
 import relbounds as rb
 from relbounds.baseline import fit_baseline
-from relbounds.bounds import equivalent_models, signed_ranges
+from relbounds.bounds import equivalent_models, relevance, signed_ranges
 from relbounds.design import design_from_arrays, make_design
 from relbounds.errors import DataError, FormulaError, OptionError, RelboundsWarning
+from relbounds.lp.problem import Polytope
 from relbounds.options import Options
 from relbounds.privileged import build_slack, roomy, teacher_weights
 from relbounds.spec import Setting, build
@@ -185,6 +186,43 @@ def test_permuted_privileged_features_are_probed_in_every_function():
     assert hard.A is not None and np.abs(hard.A).sum() > 0
 
 
+@pytest.mark.parametrize("residual", [np.inf, 3.0])
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+def test_probes_of_several_variables_are_certified(residual, tolerance):
+    """All probes in one run: the farthest end is that of a program of its own, and multipliers prove it."""
+    from relbounds.lp.changes import changed, push_changes
+    from relbounds.lp.full import full_lp
+    from relbounds.lp.probing import push_several
+
+    design = small_design("ordinal", seed=2, noise=0.1 if np.isinf(residual) else 0.4)
+    spec = build_slack(design, Setting(slack=True, residual=residual))
+    solution = fit_baseline(spec.model, 5.0)
+    tope = roomy(spec, equivalent_models(spec.model, solution, 0.3, tolerance))
+    rng = np.random.default_rng(0)
+    for part, columns in (("regular", design.X), ("privileged", design.Z)):
+        changes = [
+            spec.change(part, k, rng.permutation(columns[:, k]))
+            for k in rng.integers(columns.shape[1], size=8)
+        ]
+        for change, found in zip(changes, push_changes(tope, changes, "auto"), strict=True):
+            own = Polytope(changed(spec.model, change), tope.norm, tope.loss, tope.joint, start=tope.start)
+            lp = full_lp(own)
+            costs = [sign * np.eye(lp.lhs.shape[1])[j] for j in change.variables for sign in (1.0, -1.0)]
+            box = np.column_stack([lp.lower, lp.upper])
+            exact = [linprog(c, A_ub=lp.lhs, b_ub=lp.rhs, bounds=box, method="highs-ds") for c in costs]
+            assert found.feasible.all() == (exact[0].status == 0)
+            if found.feasible.all():
+                ends = np.array([one.fun for one in exact]).reshape(-1, 2) * [1.0, -1.0]
+                wanted, got = relevance(*ends.T), relevance(found.lower, found.upper)
+                for one, other in zip(wanted, got, strict=True):
+                    assert abs(one.max() - other.max()) <= 2e-6 * tope.size
+                assert (found.gap <= 1e-6 * tope.size).all()
+    one = changes[0]
+    index = np.array([one.variables])
+    several = push_several(tope, index, one.G[None], one.A[None], one.linear[None], index)
+    assert several is not None and several.solver == ("batch",) * len(one.variables)
+
+
 @pytest.mark.parametrize("family", ["ordinal", "binary", "regression"])
 def test_price_one_is_the_plain_model(family):
     design = small_design(family, seed=3)
@@ -242,6 +280,16 @@ def test_semantic_example(semantic):
     assert z["upper"].is_monotonic_increasing
     assert (table["part"] == ["regular"] * 6 + ["privileged"] * 3).all()
     assert z.loc["z3", "relevance"] != "irrelevant"
+
+
+@pytest.mark.filterwarnings("ignore::relbounds.errors.RelboundsWarning")
+def test_semantic_example_as_published(semantic):
+    # the published model with the papers' tolerance: every privileged feature counts, in the order of the noise
+    sim, _ = semantic
+    fit = rb.relbounds(sim.formula, sim.data, C=1.9, gamma=0.1, delta=0.001, probes=10)
+    assert fit.table["relevance"].tolist() == ["strong"] * 3 + ["irrelevant"] * 3 + ["strong"] * 3
+    z = fit.table.loc[["z1", "z2", "z3"]]
+    assert z["upper"].is_monotonic_increasing and z["lower"].is_monotonic_increasing
 
 
 def test_difficulty_names_the_noisy_rows(semantic):

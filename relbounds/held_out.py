@@ -1,4 +1,4 @@
-"""Models with correcting functions fitted without each fold in turn, all folds and prices in one run.
+"""Models fitted without each fold in turn, all folds and prices in one run.
 
 Hard rows bind whatever their price, so the rows of a fold cannot be left out by pricing them at 0. They are moved out
 of reach instead: a row that asks for a margin of minus a million never binds.
@@ -44,7 +44,7 @@ def fit_held_out(spec: Spec, sample_fold: NDArray[np.intp], trials: Trials, gap:
     Parameters
     ----------
     spec : Spec
-        The model on all samples, with correcting functions.
+        The model on all samples, with correcting functions or plain.
     sample_fold : ndarray of int, shape (n,)
         The fold of each sample.
     trials : Trials
@@ -65,22 +65,24 @@ def fit_held_out(spec: Spec, sample_fold: NDArray[np.intp], trials: Trials, gap:
     (2, 6)
     """
     model, rows = spec.model, spec.rows
-    assert model.inner is not None
-    reduced = reduce(Polytope(model, joint=(1.0, np.inf), start=model.inner))
+    inner = _inner(spec)
+    reduced = reduce(Polytope(model, joint=(1.0, np.inf), start=inner))
     none = np.zeros(0)
     core = replace(reduced.core, p=none, l=none, Lin=np.zeros((0, reduced.core.q)), B=none)
     step = chunk_size(core.h.size + core.a.size)
     folds = np.arange(sample_fold.max() + 1)
     out = (sample_fold[rows.sample] == folds[:, None]).astype(float)
-    # the first hard rows are the corrections; what a fold pays for them is the part of its training rows
-    slopes = (rows.weight * (1.0 - out)) @ model.A[: len(rows)]
-    linear = slopes[:, reduced.free] * reduced.unit
     hard = np.zeros((len(folds), model.a.size))
-    hard[:, : len(rows)] = out
+    linear = np.zeros((len(folds), core.q))
+    if spec.functions:
+        # the first hard rows are the corrections; what a fold pays for them is the part of its training rows
+        slopes = (rows.weight * (1.0 - out)) @ model.A[: len(rows)]
+        linear = slopes[:, reduced.free] * reduced.unit
+        hard[:, : len(rows)] = out
     if spec.hard:
         hard[:, len(rows) : 2 * len(rows)] = out
     loss = out[:, :0] if spec.hard else out[:, reduced.rows]
-    v = reduced.into(model.inner)
+    v = reduced.into(inner)
     found = np.empty((trials.C.size, model.q))
     for first in range(0, trials.C.size, step):
         here = slice(first, min(first + step, trials.C.size))
@@ -99,6 +101,16 @@ def fit_held_out(spec: Spec, sample_fold: NDArray[np.intp], trials: Trials, gap:
         states = interior.solve(core, -some.C[:, None] * cost, start, never, stop=enough)
         found[here] = reduced.back(states.v)
     return found
+
+
+def _inner(spec: Spec) -> FloatArray:
+    """Return a point with room in every hard row: thresholds apart, and offsets where there are functions."""
+    if spec.model.inner is not None:
+        return spec.model.inner
+    v = np.zeros(spec.model.q)
+    k = spec.rows.n_thresholds
+    v[spec.n_features : spec.n_features + k] = np.linspace(-0.5, 0.5, k) if k > 1 else 0.0
+    return v
 
 
 def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -27,6 +27,8 @@ RESIDUALS = (np.inf, 4.0, 2.0, 1.5, 1.25, 1.1, 1.0)
 
 # The loss of these models is mostly one that no choice of weights changes, so it must be known well.
 ACCURACY = 1e-7
+# Slacks in a teacher need no more than this.
+LESSON = 1e-4
 # Weights are 0 when their norm is below this; margins are 1 and features standardised, so useful ones are not.
 USED = 1e-4
 
@@ -158,16 +160,11 @@ def _lessons(
     if teacher is None:
         return [(fold != f).astype(float) for f in numbers]
     spec = build(teacher_design(design), teacher.setting)
-    shares = [rate * float(design.weights[fold != f].sum() / design.weights.sum()) for f in numbers]
-    prices = np.array(
-        [
-            spec.model.c * (fold[spec.rows.sample] != f) / share
-            for f, share in zip(numbers, shares, strict=True)
-        ]
-    )
+    shares = np.array([rate * design.weights[fold != f].sum() / design.weights.sum() for f in numbers])
+    trials = Trials(np.array(numbers), teacher.C / shares, np.ones(len(numbers)))
     return [
-        teacher_weights(teacher_slacks(spec, path[0].v), design.family) * (fold != f)
-        for f, path in zip(numbers, fit_folds(spec.model, [teacher.C], prices), strict=True)
+        teacher_weights(teacher_slacks(spec, v), design.family) * (fold != f)
+        for f, v in zip(numbers, fit_held_out(spec, fold, trials, LESSON), strict=True)
     ]
 
 

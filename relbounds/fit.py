@@ -268,8 +268,9 @@ def probe_notes(populations: Mapping[str, Population], options: Options) -> list
             # a term that every equivalent model needs has no noise to be compared with
             continue
         if feasible < 2:
+            found = population.draws - population.infeasible
             text = (
-                f"Only {feasible} of {population.draws} permuted {part} features left an equivalent model: "
+                f"Only {found} of {population.draws} permuted {part} features left an equivalent model: "
                 "every informative feature is indispensable, and anything above zero counts as relevant."
             )
             warnings.warn(text, RelboundsWarning, stacklevel=2)

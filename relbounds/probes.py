@@ -25,6 +25,8 @@ CHUNK, LARGE_CHUNK, LARGE = 100, 10, 1_000_000
 MOST_DRAWS = 10
 # The same for a term with several columns: if it is needed, every draw is infeasible.
 MOST_TERM_DRAWS = 2
+# Feasible probes, as a share of those that one dispensable feature would give, below which there is none such.
+RARE = 0.5
 # Each part has a stream of random numbers of its own.
 PARTS = ("regular", "privileged")
 
@@ -134,6 +136,10 @@ def draw_population(
                 least, greatest = relevance(one.lower, one.upper)
                 lower.append(float(least.max()) / norm)
                 upper.append(float(greatest.max()) / norm)
+    if term is None and len(upper) < RARE * draws / len(blocks):
+        # Had one feature been dispensable, every probe of it would have been feasible. These few are permutations that
+        # happen to resemble the feature: no noise.
+        lower, upper = [], []
     most = options.probes
     return Population(np.array(lower[:most]), np.array(upper[:most]), draws, infeasible)
 

@@ -103,3 +103,13 @@ def test_two_ends_keep_the_level_where_the_greater_one_does_not():
             passed[kind] += int(np.sum(new > interval.upper))
     assert passed["t"] > 1.5 * 200
     assert passed["refit"] < 1.2 * 200
+
+
+def test_lucky_permutations_are_no_noise():
+    # two columns that every nearly optimal model needs: a permutation of one that fits was a lucky one
+    wine = rb.datasets.load_wine()
+    wine["warm"] = (wine["temp"] == "warm").astype(float)
+    wine["skins"] = (wine["contact"] == "yes").astype(float)
+    with pytest.warns(rb.RelboundsWarning, match="every informative feature is indispensable"):
+        fit = rb.relbounds("rating ~ warm + skins", wine, delta=0.01, C=0.5)
+    assert set(fit.table["relevance"]) == {"strong"}

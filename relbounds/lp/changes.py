@@ -96,6 +96,10 @@ def push_changes(
 ) -> list[Ranges]:
     """Return the ranges of the changed variables, for each change on its own; the budgets are kept.
 
+    They serve to tell how far from 0 the variables of a change can be: for models with correcting functions, ends
+    that are nearer to 0 than another one of the same change may not be driven all the way
+    (:func:`relbounds.lp.probing.push_several`).
+
     Examples
     --------
     >>> from relbounds.lp.problem import make_model

@@ -197,7 +197,9 @@ def intervals_of(population: Population, options: Options) -> tuple[Interval, In
     """Return the prediction intervals of the least and of the greatest relevance of noise."""
     return (
         prediction_interval(population.lower, options.level, options.interval),
-        prediction_interval(population.upper, options.level, options.interval, population.ends),
+        prediction_interval(
+            population.upper, options.level, options.interval, population.ends, population.models
+        ),
     )
 
 

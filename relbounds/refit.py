@@ -31,8 +31,8 @@ from relbounds.probes import Interval, Population
 from relbounds.progress import stage
 from relbounds.spec import FloatArray, Setting, Spec, Target
 
-# Features measured per refitted model: values of one model have its norm and its tolerance in common, so that
-# few of many models say more than many of few.
+# Features measured per refitted model. More of them cost little but say little, too: correlated noise rises and falls
+# together.
 PER_MODEL = 5
 # Draws at most, as a multiple of the models wanted: one that uses no feature at all shows nothing.
 MOST_DRAWS = 3
@@ -194,7 +194,7 @@ def _population(
                 idle += not greatest
     most = options.probes
     known = np.array(ends[:most]) if len(ends) == len(upper) and ends else np.zeros((0, 2))
-    return Population(np.array(lower[:most]), np.array(upper[:most]), draws, idle, known)
+    return Population(np.array(lower[:most]), np.array(upper[:most]), draws, idle, known, draws - idle)
 
 
 def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float], list[tuple[float, float]]]:

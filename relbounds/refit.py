@@ -34,6 +34,8 @@ from relbounds.spec import FloatArray, Setting, Spec, Target
 # Features measured per refitted model. More of them cost little but say little, too: correlated noise rises and falls
 # together.
 PER_MODEL = 5
+# Models at least, if there are as many probes.
+LEAST_MODELS = 10
 # Draws at most, as a multiple of the models wanted: one that uses no feature at all shows nothing.
 MOST_DRAWS = 3
 # How often features that fail may join the noise before the last threshold stands.
@@ -159,7 +161,7 @@ def _population(
         asked = alone or (here if not any(keys.count(key) == 1 for key in keys if key[0] == part) else [])
     if not asked:
         return published
-    each = min(PER_MODEL, len(asked))
+    each = min(PER_MODEL, len(asked), max(1, options.probes // LEAST_MODELS))
     wanted = math.ceil(options.probes / each)
     shared = (
         design,

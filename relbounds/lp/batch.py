@@ -15,6 +15,7 @@ from relbounds.lp.near import is_large, push_near
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, Reduced, is_lossless, reduce
 from relbounds.lp.starts import FINE, Ready, balanced, prepare, run_core
+from relbounds.lp.wide import is_wide, needed_columns, on_few_columns, with_columns
 
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
@@ -123,6 +124,32 @@ def push_batch(polytope: Polytope, directions: np.ndarray) -> Answer:
     >>> np.round(push_batch(tope, np.array([[1.0], [-1.0]])).points.ravel(), 5).tolist()
     [1.0, 0.5]
     """
+    if is_wide(polytope) and not needed_columns(polytope).all():
+        answer = _push_few(polytope, directions)
+        if answer is not None:
+            return answer
+    return _push_all(polytope, directions)
+
+
+def _push_few(polytope: Polytope, directions: np.ndarray) -> Answer | None:
+    """Push with few columns; None where these alone leave the set empty."""
+    anchor = np.zeros((1, polytope.model.q))
+    empty = False
+
+    def solve(some: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, Duals]:
+        nonlocal empty
+        answer = _push_all(with_columns(polytope, chosen), directions[np.ix_(some, np.flatnonzero(chosen))])
+        anchor[:, chosen] = answer.anchor[:1]
+        empty = empty or not answer.feasible.all()
+        return answer.points, answer.duals
+
+    points, duals = on_few_columns(polytope, directions, solve)
+    B = len(directions)
+    return None if empty else Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
+
+
+def _push_all(polytope: Polytope, directions: np.ndarray) -> Answer:
+    """Push with all columns."""
     ready = prepare(polytope)
     B = len(directions)
     if not ready.feasible:

@@ -81,6 +81,14 @@ def _back(polytope: Polytope, duals: Duals, columns: Replaced | None) -> np.ndar
     return out
 
 
+def pull_of(
+    polytope: Polytope, directions: np.ndarray, duals: Duals, columns: Replaced | None = None
+) -> np.ndarray:
+    """Return how hard a direction and the rows' multipliers pull at each variable; the norm has to hold it."""
+    price = (duals.lam @ polytope.budgets[1])[:, None]
+    return directions - price * slopes_of(polytope, columns) + _back(polytope, duals, columns)
+
+
 def inside(
     polytope: Polytope, points: np.ndarray, anchor: np.ndarray, columns: Replaced | None = None
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ from relbounds.lp.near import is_large, push_near
 from relbounds.lp.problem import Polytope
 from relbounds.lp.reduce import Duals, Reduced, reduce
 from relbounds.lp.starts import THIN, Ready, find_inside, prepare, run_core, strictly, thinness
+from relbounds.lp.wide import is_wide, needed_columns, on_few_columns, with_columns
 
 # Share of the rows that probes keep at least.
 PROBE_ROWS = 0.2
@@ -189,6 +190,47 @@ def push_replaced(
     directions : ndarray, shape (k, q)
         Directions.
     """
+    if not is_wide(polytope):
+        return _push_all(polytope, starts, which, replaced, directions)
+    # starts that use no more than the baseline does can do with few columns
+    needed = needed_columns(polytope)
+    simple = ~(starts.points[:, ~needed] != 0).any(axis=1)[which]
+    points, parts = np.empty_like(directions), []
+    for some, few in ((np.flatnonzero(simple), True), (np.flatnonzero(~simple), False)):
+        if some.size:
+            push = _push_few if few else _push_all
+            answer = push(polytope, starts, which[some], replaced.take(some), directions[some])
+            points[some] = answer.points
+            parts.append((some, answer.duals))
+    order = np.argsort(np.concatenate([some for some, _ in parts]))
+    duals = join([own for _, own in parts])
+    duals = Duals(duals.lam[order], duals.beta[order], duals.alpha[order])
+    return Answer(points, duals, starts.points[which], np.ones(len(directions), dtype=bool))
+
+
+def _push_few(
+    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Replaced, directions: np.ndarray
+) -> Answer:
+    """Push probes with few columns."""
+
+    def solve(some: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, Duals]:
+        small = with_columns(polytope, chosen)
+        place = np.cumsum(chosen) - 1
+        part = replaced.take(some)
+        own = replace(part, index=place[part.index])
+        within = Starts(reduce(small), starts.points[:, chosen], starts.thin, starts.good)
+        few = directions[np.ix_(some, np.flatnonzero(chosen))]
+        answer = _push_all(small, within, which[some], own, few)
+        return answer.points, answer.duals
+
+    points, duals = on_few_columns(polytope, directions, solve, replaced)
+    return Answer(points, duals, starts.points[which], np.ones(len(directions), dtype=bool))
+
+
+def _push_all(
+    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Replaced, directions: np.ndarray
+) -> Answer:
+    """Push probes with all columns."""
     if is_large(polytope):
         points, duals = _push_one_by_one(polytope, starts, which, replaced, directions)
         return Answer(points, duals, starts.points[which], np.ones(len(directions), dtype=bool))

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 import relbounds as rb
 from relbounds.baseline import fit_baseline
 from relbounds.design import make_design
+from relbounds.errors import OptionError
 from relbounds.fit_privileged import is_able, tuned_slack
 from relbounds.metrics import mmae
 from relbounds.options import make_options
@@ -102,12 +103,8 @@ def compare(kind: str, n: int, seed: int) -> dict[str, Any]:
         for way, extra in WAYS.items():
             chosen = base.replace(**extra)
             if way == "teacher":
-                lessons = tune(teacher_design(train), base)
-                teacher = build(teacher_design(train), lessons.setting)
-                slacks = teacher_slacks(teacher, fit_baseline(teacher.model, lessons.C).v)
-                able = is_able(lessons.score, train.y, "ordinal")
-                weights = teacher_weights(slacks, "ordinal") if able else np.ones(n)
-                tuning = tune_teacher(train, lessons if able else None, weights, chosen).tuning
+                lessons, weights = taught(train, base)
+                tuning = tune_teacher(train, lessons, weights, chosen).tuning
                 spec = build(_weighed(train, weights), tuning.setting)
                 v = fit_baseline(spec.model, tuning.C).v
             else:
@@ -115,6 +112,21 @@ def compare(kind: str, n: int, seed: int) -> dict[str, Any]:
                 v = solution.v
             out[way] = score(spec, v)
     return out
+
+
+def taught(train: Any, options: Any) -> tuple[Any, np.ndarray]:
+    """Return the teacher's choices and the weights it gives, or None and ones where it is not listened to."""
+    own = teacher_design(train)
+    try:
+        lessons = tune(own, options)
+    except OptionError:
+        # nothing can be learned from the privileged features
+        return None, np.ones(len(train.y))
+    if not is_able(lessons.score, train.y, "ordinal"):
+        return None, np.ones(len(train.y))
+    teacher = build(own, lessons.setting)
+    slacks = teacher_slacks(teacher, fit_baseline(teacher.model, lessons.C).v)
+    return lessons, teacher_weights(slacks, "ordinal")
 
 
 def _weighed(design: Any, weights: np.ndarray) -> Any:

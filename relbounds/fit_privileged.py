@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +13,14 @@ import pandas as pd
 from relbounds.baseline import Solution, fit_baseline, fit_path
 from relbounds.bounds import ZERO, equivalent_models, resolve_delta
 from relbounds.design import Design
-from relbounds.errors import RelboundsWarning
+from relbounds.errors import OptionError, RelboundsWarning
 from relbounds.fit import Fitted, Help, finish, fit_plain, intervals_of, judge, make_table
 from relbounds.lp.problem import Ranges
 from relbounds.options import Options
 from relbounds.privileged import build_slack, teacher_design, teacher_slacks, teacher_weights
 from relbounds.probes import Population
 from relbounds.spec import Spec, build
-from relbounds.tune import METRICS, choose
+from relbounds.tune import METRICS, NOTHING_HELPS, Tuning, choose, plain_settings
 from relbounds.tune_privileged import USED, Compared, tune_slack, tune_teacher
 
 
@@ -53,10 +53,24 @@ def fit_slack(design: Design, options: Options) -> Fitted:
     if options.tolerance == "joint":
         notes.append("The norm of the baseline is 0, so the bounds are in the units of the weights.")
         return finish(design, options, tuning, spec, solution, 1.0, notes, help)
+    return _nothing(design, options, tuning, spec, solution, notes, help)
+
+
+def _nothing(
+    design: Design,
+    options: Options,
+    tuning: Tuning,
+    spec: Spec,
+    solution: Solution,
+    notes: Sequence[str],
+    help: Help | None,
+) -> Fitted:
+    """Return a fit that uses no feature and allows none: every interval is [0, 0]."""
     nothing = np.zeros(sum(len(target.variables) for target in spec.targets))
     ranges = Ranges(nothing, nothing, nothing, nothing == 0, ("none needed",) * len(nothing))
     empty = Population(np.zeros(options.probes), np.zeros(options.probes), 0, 0)
-    intervals = {part: intervals_of(empty, options) for part in ("regular", "privileged")}
+    populations = {target.part: empty for target in spec.targets}
+    intervals = {part: intervals_of(empty, options) for part in populations}
     losses = spec.sample_losses(solution.v)
     delta = resolve_delta(options.delta, losses, float(losses.sum()))
     return Fitted(
@@ -69,7 +83,7 @@ def fit_slack(design: Design, options: Options) -> Fitted:
         delta,
         equivalent_models(spec.model, solution, delta, options.tolerance),
         ranges,
-        {"regular": empty, "privileged": empty},
+        populations,
         intervals,
         make_table(spec, solution.v, ranges, 1.0, intervals),
         (*tuning.notes, *notes),
@@ -132,7 +146,7 @@ def _useful(design: Design, compared: Compared, options: Options) -> tuple[Compa
 def fit_teacher(design: Design, options: Options) -> Fitted:
     """Fit a plain model on the privileged features, and a student on rows weighed by it."""
     teacher = _fit_on_privileged(design, options)
-    able = is_able(teacher.tuning.score, design.y, design.family)
+    able = teacher.tuning.score is not None and is_able(teacher.tuning.score, design.y, design.family)
     slacks = teacher_slacks(teacher.spec, teacher.solution.v)
     weights = teacher_weights(slacks, design.family) if able else np.ones(len(slacks))
     compared = tune_teacher(design, teacher.tuning if able else None, weights, options)
@@ -191,13 +205,28 @@ def _fit_on_privileged(design: Design, options: Options) -> Fitted:
     """Fit the teacher; what it says of its regular features is a note on the privileged ones."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        teacher = fit_plain(teacher_design(design), options.replace(C=None, epsilon=None))
+        teacher = _teacher(teacher_design(design), options.replace(C=None, epsilon=None))
     for one in caught:
         # a teacher with few features often needs all of them: worth a note, not an alarm
         if str(one.message) not in teacher.notes:
             warnings.warn(one.message, one.category, stacklevel=3)
     renamed = (note.replace("regular features", "privileged features") for note in teacher.notes)
     return replace(teacher, notes=tuple(renamed))
+
+
+def _teacher(design: Design, options: Options) -> Fitted:
+    """Fit a teacher; one that learns nothing at any C is no error, but has nothing to say."""
+    try:
+        return fit_plain(design, options)
+    except OptionError as error:
+        if str(error) != NOTHING_HELPS:
+            raise
+    setting = plain_settings(design, options)[0]
+    spec = build(design, setting)
+    solution = fit_baseline(spec.model, 1.0)
+    tuning = Tuning(1.0, setting, METRICS[design.family][0], None, pd.DataFrame(), 0, "fixed", ())
+    note = "A linear model learns nothing about the response from the privileged features at any C."
+    return _nothing(design, options, tuning, spec, solution, [note], None)
 
 
 def _as_privileged(named: Mapping[str, Any]) -> dict[str, Any]:

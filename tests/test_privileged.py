@@ -387,6 +387,17 @@ def test_a_teacher_without_skill_is_not_listened_to():
     np.testing.assert_allclose(fit.baseline.weights, plain.baseline.weights, atol=1e-6)
 
 
+def test_a_teacher_that_learns_nothing_is_no_error():
+    # no direction of these columns lowers the loss of the thresholds alone
+    sim = rb.simulate.privileged("irrelevant", n=1060, strong=3, weak=2, irrelevant=3, noise=0.5, seed=1)
+    fit = rb.relbounds(sim.formula, sim.data.iloc[:60], privileged="teacher", probes=5)
+    assert any("learns nothing" in note for note in fit.notes)
+    assert any("not listened to" in note for note in fit.notes)
+    privileged = fit.table[fit.table["part"] == "privileged"]
+    assert len(privileged) and (privileged["relevance"] == "irrelevant").all()
+    assert len(fit.difficulty()) == 60 and "teacher" in fit.summary().as_text()
+
+
 def test_folds_of_a_collapsed_model_are_scored_as_such():
     sim = rb.simulate.privileged("irrelevant", n=80, strong=2, weak=0, irrelevant=1, noise=1.0, seed=4)
     with pytest.warns(RelboundsWarning, match="no regular feature"):

@@ -198,7 +198,7 @@ def intervals_of(population: Population, options: Options) -> tuple[Interval, In
     return (
         prediction_interval(population.lower, options.level, options.interval),
         prediction_interval(
-            population.upper, options.level, options.interval, population.ends, population.models
+            population.upper, options.level, options.interval, population.ends, population.independent
         ),
     )
 

@@ -36,7 +36,7 @@ class Population:
     """Relevance of permuted features: the least and the greatest use an equivalent model makes of each.
 
     `ends` holds, where it is known, how far each can go in either direction; the greater of the two is `upper`.
-    `models` is the number of models the features were measured in, if these were several.
+    `independent` says how many independent features are worth as much, if they were measured in several models.
     """
 
     lower: FloatArray
@@ -44,7 +44,7 @@ class Population:
     draws: int
     infeasible: int
     ends: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
-    models: int = 0
+    independent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Interval:
     kind: str
     values: FloatArray
     ends: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
-    models: int = 0
+    independent: float = 0.0
 
     @property
     def m(self) -> int:
@@ -167,7 +167,11 @@ def _probe(task: range, shared: tuple) -> list[Ranges]:
 
 
 def prediction_interval(
-    values: FloatArray, level: float, kind: str = "t", ends: FloatArray | None = None, models: int = 0
+    values: FloatArray,
+    level: float,
+    kind: str = "t",
+    ends: FloatArray | None = None,
+    independent: float = 0.0,
 ) -> Interval:
     """Return the interval in which one more noise value lies, with one-sided confidence `level`.
 
@@ -184,9 +188,9 @@ def prediction_interval(
     ends : array of shape (m, 2), or None
         How far each probe goes in either direction, the greater being its value. The greater of two is never normal
         and has a longer tail than Student's t distribution allows for; each end by itself is nearly so.
-    models : int
-        With `ends`: the number of models that these come from. Correlated noise rises and falls together in a model,
-        so that models, not values, are what the degrees of freedom count; 0 counts values.
+    independent : float
+        With `ends`: how many independent values are worth as much as these. Correlated noise rises and falls together
+        in a model, which takes degrees of freedom away. 0 counts every value.
 
     Examples
     --------
@@ -204,8 +208,8 @@ def prediction_interval(
         return Interval(float(ordered[0]), float(ordered[rank - 1]), level, kind, values)
     if kind == "refit" and ends is not None and len(ends) == m:
         centre, spread = _centre(values, ends)
-        half = float(stats.t.ppf((1 + level) / 2, max(models or m, 2) - 1)) * spread
-        return Interval(max(0.0, centre - half), centre + half, level, kind, values, ends, models)
+        half = float(stats.t.ppf((1 + level) / 2, max(independent or m, 2) - 1)) * spread
+        return Interval(max(0.0, centre - half), centre + half, level, kind, values, ends, independent)
     centre, spread = _centre(values)
     half = float(stats.t.ppf(level, m - 1)) * spread
     return Interval(max(0.0, centre - half), centre + half, level, kind, values)
@@ -236,7 +240,7 @@ def tail_probability(relevance: FloatArray, interval: Interval) -> FloatArray:
     centre, spread = _centre(values, interval.ends if sides == 2 else None)
     if spread < ZERO / 10:
         return np.where(relevance > centre + ZERO, 0.0, 1.0)
-    freedom = max(interval.models or m, 2) - 1
+    freedom = max(interval.independent or m, 2) - 1
     return np.minimum(1.0, sides * stats.t.sf((relevance - centre) / spread, freedom))
 
 

@@ -38,8 +38,6 @@ PER_MODEL = 5
 LEAST_MODELS = 10
 # Draws at most, as a multiple of the models wanted: one that uses no feature at all shows nothing.
 MOST_DRAWS = 3
-# How often features that fail may join the noise before the last threshold stands.
-MOST_PASSES = 5
 
 Pair = tuple[Interval, Interval]
 
@@ -73,10 +71,9 @@ def refit_noise(
 ) -> Refitted:
     """Return noise thresholds that models fitted to permuted noise have a say in.
 
-    The published thresholds say which terms to permute to begin with (all of them, if the model is no better than
-    chance: then even all may have passed). Terms that do not pass the new thresholds join them, and the models are
-    fitted again, until no more join. What is relevant must pass both thresholds, so the higher one is returned; what
-    noise is used at least is taken from the refitted models.
+    The published thresholds say which terms to permute: all of them, if the model is no better than chance, since then
+    even all may have passed. What is relevant must pass both thresholds, so the higher one is returned; what noise is
+    used at least is taken from the refitted models.
 
     Parameters
     ----------
@@ -96,19 +93,13 @@ def refit_noise(
         Whether the model is no better than chance.
     """
     keys = [(target.part, target.term) for target in spec.targets]
-    populations: dict[str, Population] = dict(published)
-    noise: set[tuple[str, str]] = set()
-    for _ in range(MOST_PASSES):
-        ends = {name: intervals_of(one)[1].upper for name, one in populations.items()}
-        passed = {key for key, value in zip(keys, upper, strict=True) if value > _end(ends, key) + ZERO}
-        joined = set(keys) - (set() if chance else passed) - noise
-        if not joined:
-            break
-        noise |= joined
-        populations = {
-            name: _population(design, setting, C, delta, spec, noise, name, one, options)
-            for name, one in published.items()
-        }
+    ends = {name: intervals_of(one)[1].upper for name, one in published.items()}
+    passed = {key for key, value in zip(keys, upper, strict=True) if value > _end(ends, key) + ZERO}
+    noise = set(keys) if chance else set(keys) - passed
+    populations = {
+        name: _population(design, setting, C, delta, spec, noise, name, one, options) if noise else one
+        for name, one in published.items()
+    }
     intervals: dict[str, Pair] = {}
     for name, one in published.items():
         before, after = intervals_of(one), intervals_of(populations[name])
@@ -176,6 +167,7 @@ def _population(
     lower: list[float] = []
     upper: list[float] = []
     ends: list[tuple[float, float]] = []
+    owner: list[int] = []
     draws = idle = 0
     with stage(f"refitted noise, {name}", wanted, options.progress) as done:
         while len(upper) < options.probes and draws < MOST_DRAWS * wanted:
@@ -189,14 +181,41 @@ def _population(
                 progress=done,
             )
             draws += wave
-            for least, greatest, both in found:
-                lower += least
-                upper += greatest
+            for own, (some, others, both) in enumerate(found, start=draws):
+                lower += some
+                upper += others
                 ends += both
-                idle += not greatest
+                owner += [own] * len(others)
+                idle += not others
     most = options.probes
     known = np.array(ends[:most]) if len(ends) == len(upper) and ends else np.zeros((0, 2))
-    return Population(np.array(lower[:most]), np.array(upper[:most]), draws, idle, known, draws - idle)
+    least, greatest = np.array(lower[:most]), np.array(upper[:most])
+    return Population(least, greatest, draws, idle, known, independent(greatest, owner[:most]))
+
+
+def independent(values: FloatArray, owner: Sequence[int]) -> float:
+    """Return how many independent values are worth as much as these, which come from several models.
+
+    Values of one model that are as different as any two count in full; values that rise and fall together count
+    as one.
+
+    Examples
+    --------
+    >>> independent(np.array([1.0, 1.0, 2.0, 2.0, 4.0, 4.0]), [0, 0, 1, 1, 2, 2])
+    3.0
+    """
+    models, place, sizes = np.unique(np.asarray(owner), return_inverse=True, return_counts=True)
+    m, groups = len(values), len(models)
+    if groups < 2 or m == groups:
+        return float(m)
+    means = np.bincount(place, weights=values) / sizes
+    within = float(np.sum((values - means[place]) ** 2)) / (m - groups)
+    between = float(np.sum(sizes * (means - values.mean()) ** 2)) / (groups - 1)
+    size = m / groups
+    if between <= within:
+        return float(m)
+    alike = (between - within) / (between + (size - 1) * within)
+    return float(m / (1 + (size - 1) * alike))
 
 
 def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float], list[tuple[float, float]]]:

@@ -88,7 +88,7 @@ def test_interval_of_two_ends_by_hand():
     assert interval.upper == pytest.approx(ends.mean() + half)
     p = tail_probability(np.array([interval.upper, 0.0]), interval)
     assert p[0] == pytest.approx(0.01) and p[1] == 1.0
-    fewer = prediction_interval(ends.max(axis=1), 0.99, "refit", ends, models=2)
+    fewer = prediction_interval(ends.max(axis=1), 0.99, "refit", ends, independent=2)
     assert fewer.upper > interval.upper
     assert tail_probability(np.array([fewer.upper]), fewer)[0] == pytest.approx(0.01)
 

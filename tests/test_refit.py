@@ -28,7 +28,7 @@ def test_correlated_noise_is_seen_through():
             fit = rb.relbounds("y ~ .", data, C=0.3, interval=interval, level=0.99, probes=30)
             passed[interval] += len(fit.selected())
     assert passed["t"] >= 3
-    assert passed["refit"] == 0
+    assert passed["refit"] <= 1
 
 
 def test_signal_is_kept():

@@ -221,8 +221,8 @@ def semantic(seeds: int = 5) -> str:
 
 NOTE_ON_TIME = (
     "\n\nn = 200, 12 regular and 12 privileged features, default options; processor time with one BLAS thread, the"
-    " least of eight runs taken in turn. With privileged features there are three times as many bounds and probes, and the"
-    " comparison without them is tuned as well. A teacher is two fits, a plain one on the privileged features and"
+    " least of eight runs taken in turn. With privileged features there are three times as many bounds and probes, and"
+    " the comparison without them is tuned as well. A teacher is two fits, a plain one on the privileged features and"
     " that of the student, and two tunings more; a tuned residual tries seven prices."
 )
 

@@ -13,7 +13,7 @@ import pandas as pd
 from relbounds.bounds import relevance
 from relbounds.errors import OptionError, RelboundsWarning
 from relbounds.fit import Fitted
-from relbounds.privileged import teacher_slacks, teacher_weights
+from relbounds.privileged import teacher_slacks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,7 +189,11 @@ def _teacher(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]
     worst = _largest(spec.rows.sample, spec.model.h - spec.model.G @ v, spec.n_samples)
     parts = -spec.model.G[worst, : spec.n_features] * spec.weights_of(v)
     parts[worst < 0] = 0.0
-    weights = teacher_weights(slacks, fitted.design.family)
+    # the weights in fact given: a teacher that is not listened to changes none
+    rows, own = fitted.spec.rows, fitted.design.weights
+    weights = np.ones(len(slacks))
+    counted = own[rows.sample] > 0
+    weights[rows.sample[counted]] = rows.weight[counted] / own[rows.sample[counted]]
     return {"slack": slacks, "weight": weights}, parts, teacher.design.names
 
 

@@ -384,6 +384,7 @@ def test_a_teacher_without_skill_is_not_listened_to():
     fit = rb.relbounds(sim.formula, sim.data, privileged="teacher", probes=5)
     plain = rb.relbounds("y ~ x1 + x2 + x3", sim.data, probes=5)
     assert any("not listened to" in note for note in fit.notes)
+    assert (fit.difficulty()["weight"] == 1.0).all()
     np.testing.assert_allclose(fit.baseline.weights, plain.baseline.weights, atol=1e-6)
 
 

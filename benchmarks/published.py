@@ -302,10 +302,11 @@ def report(rows: pd.DataFrame, args: Any) -> str:
             ours.columns = [f"{c}: {label}" for c in ours.columns]
             table = table.join(ours)
         table.index.name = "set"
+        most = hidden.groupby(["number", "method"]).size().max()
         text += [
             "## Privileged selection, F1 of regular and of privileged features",
             "",
-            f"Noise sd 0.2 (sets 7 and 8: none), delta 1se, {hidden.groupby(['number', 'method']).size().max()} data sets per cell at most; "
+            f"Noise sd 0.2 (sets 7 and 8: none), delta 1se, {most} data sets per cell at most; "
             "more in `privileged_sets.md`.",
             "",
             common.markdown(table),

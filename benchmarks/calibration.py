@@ -116,7 +116,7 @@ def tasks(args: Any) -> list[dict[str, Any]]:
                     out.append({"scene": scene, "n": n, "d": d, "correlation": correlation, "delta": delta})
                     out[-1] |= {"seed": seed, "rule": rule}
     return sorted(
-        out, key=lambda t: (t["n"] * t["d"] >= 30_000, t["seed"], t["delta"] != "1se", t["rule"] == "probes")
+        out, key=lambda t: (t["n"] * t["d"] >= 30_000, t["delta"] != "1se", t["seed"], t["rule"] == "probes")
     )
 
 

@@ -285,7 +285,7 @@ def figure(found: dict[str, pd.DataFrame]) -> None:
     fig.savefig(common.RESULTS / "forest.png", dpi=160)
 
 
-SEQUENTIAL = """The published figures come from two different programs, which one reading cannot match both.
+SEQUENTIAL = """The published figures come from two different programs; no one reading of the text matches both.
 
 Non-linear sets. The authors' script draws one data set per row of the table and fits it again and again, so that
 other draws may differ much. Controlled runs on three data sets of NL1, published overall F1 0.98 and strong

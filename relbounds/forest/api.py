@@ -51,7 +51,8 @@ def forest_relevance(
         One row per observation.
     method : {"removal", "sequential"}
         "removal" judges features by the held-out loss without them, one by one and in groups of stand-ins;
-        "sequential" is the published method (Boruta, a sparse forest, training loss), with its defaults.
+        "sequential" is the published method (Boruta, a sparse forest, training loss), with its defaults; how its
+        text is read where it is open, and what that reproduces, stands in :mod:`relbounds.forest.sequential`.
     family : {"auto", "ordinal", "binary", "regression", "multiclass"}
         "auto" takes three or more levels without an order as "multiclass".
     probes : int or None

@@ -74,7 +74,7 @@ def with_square(seed):
     return data, 0.3 * rng.normal(size=300)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", list(RESPONSES))
 def test_a_feature_and_its_square_stand_in_for_each_other(family, seed):
     data, noise = with_square(seed)

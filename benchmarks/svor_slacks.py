@@ -380,9 +380,10 @@ def claims(rows: pd.DataFrame) -> str:
     for study, here in rows.groupby("study", sort=False):
         difference = here["modelled mze"] - here["free mze"]
         error = difference.std() / np.sqrt(len(here)) if len(here) > 1 else np.nan
-        if len(here) == 1:
+        lower = int((difference < 0).sum())
+        if len(here) < 4:  # too few for a standard error to mean anything
             verdict = (
-                f"modelled slacks are {'' if difference.mean() < 0 else 'not '}better in the one trial run"
+                f"modelled slacks err less than free ones in {lower} of {len(here)} trials, too few to tell"
             )
         elif not difference.mean() < 0:
             verdict = "modelled slacks are not better than free ones"
@@ -407,6 +408,10 @@ def report(rows: pd.DataFrame) -> str:
     )
     path = RESULTS / "svor_slacks_sunspots.csv"
     features = pd.read_csv(path) if path.exists() else feature_study()
+    numbers = "; ".join(
+        f"{study} {', '.join(map(str, sorted(here['split'])))}"
+        for study, here in rows.groupby("study", sort=False)
+    )
     shared = int(rows["shared"].fillna(False).astype(bool).sum()) if "shared" in rows else 0
     return f"""Free: SVM / SVORIM; modelled: SVMP / SVORIMP; mixed: SVMvP / SVORIMvP. Two Gaussians: 100 + 100
 training and 4000 test rows. Annual sunspots 1700-1988: changes cut 10/40/40/10 %, 222 training and 56 test rows,
@@ -417,6 +422,7 @@ in 8 steps) in these trials: {whole}. In the others every width is searched, wit
 0.1, 10, 1000 (Gaussians, symbols) or C 1, 100 and gamma 0.01, 1, 100 (differences). Mixed ones take the free and
 the modelled model as chosen, the kernel of the free one, and one of the 14 published weights; where that kernel
 is too smooth to meet the modelled slacks (trials: {shared}) C and width of the modelled one serve for both.
+Trials run: {numbers}. Fewer than published, for want of time.
 
 {against_published(rows)}
 
@@ -457,8 +463,10 @@ needs the test labels; it is no result, but says what the published numbers can 
 - The published 222 + 56 sunspot rows are 11 fewer than the years, as in the fish and birth series of the paper,
   which fits five steps of the differenced series on either side. Whether the features were changes, their
   symbols or the levels themselves is not said. The cuts in print (10/40/40/10 % and a middle cut at 0) exclude one
-  another, since 58 % of the changes are negative; the shares were kept. With free slacks on the published grid the
-  changes agree with print in all three measures, so the trials above use them:
+  another, since 58 % of the changes are negative; the shares were kept. The choice was made by
+  agreement with print: free slacks on the published grid and five trials come within one standard deviation in all
+  three measures with changes only. Symbols were given up for that after two trials, one of which ended without a
+  result, before the fallback for smooth kernels was there:
 
 {by_feature(features)}
 

@@ -1,6 +1,6 @@
 """Time and peak memory of a fit against the number of rows and of features.
 
-    python benchmarks/scaling.py                  # n = 10^2 .. 10^5 at d = 20, d = 10 .. 2000 at n = 200
+    python benchmarks/scaling.py      # n = 10^2 .. 10^5 at d = 20, d = 10 .. 2000 at n = 200, and 10^5 x 50
     python benchmarks/scaling.py --n 100 1000 --d 10 30
 
 Each fit runs in a process of its own, so that its peak memory is its own. Times are processor seconds of one thread.
@@ -59,11 +59,15 @@ def main() -> None:
     )
     parser.add_argument("--n", nargs="*", type=int, default=[100, 300, 1000, 3000, 10_000, 30_000, 100_000])
     parser.add_argument("--d", nargs="*", type=int, default=[10, 30, 100, 300, 1000, 2000])
+    parser.add_argument(
+        "--both", nargs="*", type=int, default=[100_000, 50], help="rows and features of one large fit"
+    )
     args = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     stream = RESULTS / "scaling.csv"
     rows = pd.read_csv(stream).to_dict("records") if stream.exists() else []
-    for by, n, d in [("n", n, 20) for n in args.n] + [("d", 200, d) for d in args.d]:
+    cases = [("n", n, 20) for n in args.n] + [("d", 200, d) for d in args.d]
+    for by, n, d in cases + ([("both", *args.both)] if args.both else []):
         row = {"by": by, **measure(n, d)}
         rows = [other for other in rows if (other["by"], other["n"], other["d"]) != (by, n, d)] + [row]
         print(json.dumps(row), flush=True)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import pickle
-import platform
-from abc import ABC, abstractmethod
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from abc import abstractmethod
+from typing import ClassVar
 
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
 from relbounds.design import Design
-from relbounds.errors import DataError, OptionError
+from relbounds.errors import OptionError
+from relbounds.keeping import Kept
 
 KINDS = {
     "relevant": ("strong", "weak"),
@@ -23,11 +20,10 @@ KINDS = {
 }
 
 
-class Analysis(ABC):
+class Analysis(Kept):
     """A table with one row a feature and the column `relevance`, the design it was made from, and notes."""
 
     _title: ClassVar[str]
-    _magic: ClassVar[bytes]
 
     def __init__(self, design: Design, table: pd.DataFrame, notes: tuple[str, ...]) -> None:
         self._design, self._notes = design, notes
@@ -97,52 +93,3 @@ class Analysis(ABC):
 
     def _repr_html_(self) -> str:
         return self.summary().as_html()
-
-    # -- keeping -------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _content(self) -> Any:
-        """Return what a file keeps."""
-
-    @classmethod
-    @abstractmethod
-    def _rebuild(cls, content: Any) -> Self:
-        """Turn what a file keeps into a fit."""
-
-    def to_bytes(self) -> bytes:
-        """Return the fit as bytes, for :meth:`from_bytes`."""
-        from relbounds import __version__
-
-        head = self._magic + f"{__version__} {platform.python_version()}\n".encode()
-        return head + gzip.compress(pickle.dumps(self._content(), protocol=5), compresslevel=3, mtime=0)
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
-        """Rebuild a fit from :meth:`to_bytes`. Only open content you trust: it is a pickle."""
-        if not content.startswith(cls._magic):
-            raise DataError("This is not a saved relbounds fit; files made by fit.save() can be loaded.")
-        version, _, body = content[len(cls._magic) :].partition(b"\n")
-        try:
-            return cls._rebuild(pickle.loads(gzip.decompress(body)))
-        except Exception as error:
-            raise DataError(
-                f"The saved fit was made by relbounds {version.decode()} and cannot be read by this version "
-                f"({type(error).__name__}: {error}). Fit it again."
-            ) from error
-
-    def save(self, path: str | Path) -> Path:
-        """Write the fit to a file; :func:`relbounds.load` reads it back.
-
-        Examples
-        --------
-        >>> import tempfile, relbounds as rb
-        >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     again = rb.load(fit.save(folder + "/fit.relbounds"))
-        >>> again.table.equals(fit.table)
-        True
-        """
-        path = Path(path)
-        path.write_bytes(self.to_bytes())
-        return path

@@ -283,15 +283,18 @@ class RelboundsResults(Analysis, Explore, Lessons):
 
 
 def load(path: str | Path) -> Any:
-    """Read what `save()` wrote, of :func:`relbounds.relbounds` or :func:`relbounds.forest_relevance`.
+    """Read what the `save()` of a fit wrote, whichever of this package's functions made it.
 
     Only open files you trust: they are pickles.
     """
     from relbounds.forest.results import ForestResults
+    from relbounds.kernel.results import SvorResults
 
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file '{path}'.")
     content = path.read_bytes()
-    kind = ForestResults if content.startswith(ForestResults._magic) else RelboundsResults
-    return kind.from_bytes(content)
+    for kind in (ForestResults, SvorResults):
+        if content.startswith(kind._magic):
+            return kind.from_bytes(content)
+    return RelboundsResults.from_bytes(content)

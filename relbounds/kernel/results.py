@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import pickle
-import platform
 import textwrap
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +15,7 @@ from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
 
 from relbounds.design import Design
 from relbounds.errors import DataError, OptionError, nearest
+from relbounds.keeping import Kept
 from relbounds.kernel.kkt import Optimality
 from relbounds.kernel.machine import Machine, bounded, supporting
 from relbounds.kernel.tune import SCORES, Tuned
@@ -25,7 +23,6 @@ from relbounds.kernel.tune import SCORES, Tuned
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAGIC = b"relbounds svor 1\n"
 FLAT = 0.1  # a decision function that varies by less is made of correcting functions alone
 METHODS = {
     # slack: name with two levels, with more, and with a privileged part
@@ -44,7 +41,7 @@ class TallSummary(Summary):
         return "\n\n".join([*parts, self.extra_txt.replace("\n", " \\newline\n ")])
 
 
-class SvorResults:
+class SvorResults(Kept):
     """A kernel ordinal regression; made by :func:`relbounds.svor`, nothing here changes after the fit.
 
     Examples
@@ -55,6 +52,8 @@ class SvorResults:
     >>> fit.kkt.ordered, len(fit.thresholds)
     (True, 4)
     """
+
+    _magic = b"relbounds svor 1\n"
 
     def __init__(self, design: Design, machine: Machine, tuned: Tuned, options: dict[str, Any]) -> None:
         self.design = design
@@ -385,39 +384,16 @@ class SvorResults:
 
     # -- keeping -------------------------------------------------------------------------------------------
 
-    def to_bytes(self) -> bytes:
-        """Return the fit as bytes, for :meth:`from_bytes`."""
-        from relbounds import __version__
-
-        head = MAGIC + f"{__version__} {platform.python_version()}\n".encode()
-        try:
-            body = pickle.dumps((self.design, self.machine, self.tuned, self.options), protocol=5)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise DataError(
-                f"The fit cannot be saved: {error}. A kernel function must live in a module (no lambda, "
-                f"nothing from an "
-                "interactive session)."
-            ) from error
-        return head + gzip.compress(body, compresslevel=3, mtime=0)
+    def _content(self) -> Any:
+        return self.design, self.machine, self.tuned, self.options
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> SvorResults:
-        """Rebuild a fit from :meth:`to_bytes`. Only open content you trust: it is a pickle."""
-        if not content.startswith(MAGIC):
-            raise DataError(
-                "This is not a saved kernel fit; files made by the save() of an svor fit can be loaded."
-            )
-        version, _, body = content[len(MAGIC) :].partition(b"\n")
-        try:
-            return cls(*pickle.loads(gzip.decompress(body)))
-        except Exception as error:
-            raise DataError(
-                f"The saved fit was made by relbounds {version.decode()} and cannot be read by this version "
-                f"({type(error).__name__}: {error}). Fit it again."
-            ) from error
+    def _rebuild(cls, content: Any) -> SvorResults:
+        return cls(*content)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fit to a file; :meth:`load` reads it back.
+    @classmethod
+    def load(cls, path: str | Path) -> SvorResults:
+        """Read a fit that :meth:`save` wrote. Only open files you trust: it is a pickle.
 
         Examples
         --------
@@ -429,13 +405,6 @@ class SvorResults:
         >>> again.thresholds.equals(fit.thresholds)
         True
         """
-        path = Path(path)
-        path.write_bytes(self.to_bytes())
-        return path
-
-    @classmethod
-    def load(cls, path: str | Path) -> SvorResults:
-        """Read a fit that :meth:`save` wrote. Only open files you trust: it is a pickle."""
         path = Path(path)
         if not path.is_file():
             raise DataError(f"There is no file '{path}'.")

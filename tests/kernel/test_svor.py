@@ -149,12 +149,12 @@ def test_rows_dropped_for_missing_values_leave_the_kernel_matrix_too(data):
 
 
 def test_saved_fits_come_back(fit, data, tmp_path):
-    again = type(fit).load(fit.save(tmp_path / "fit.svor"))
+    again = rb.load(fit.save(tmp_path / "fit.svor"))
     pd.testing.assert_series_equal(again.predict(data), fit.predict(data))
     assert str(again.summary()) == str(fit.summary())
     other = tmp_path / "other"
     other.write_bytes(b"something else")
-    with pytest.raises(DataError, match="not a saved kernel fit"):
+    with pytest.raises(DataError, match="not a saved relbounds fit"):
         type(fit).load(other)
     with pytest.raises(DataError, match="no file"):
         type(fit).load(tmp_path / "absent")

@@ -18,8 +18,11 @@ from relbounds.lp.reduce import Duals
 
 # Sets with fewer penalised variables are solved with all of them.
 WIDE = 160
-# Columns that join for one direction at a time, and directions worked on together: each brings a column of its own.
+# Columns that join for one direction at a time, and directions worked on together: each brings columns of its own.
 JOINING, TOGETHER = 10, 32
+# With this many times more columns than rows hardly two directions have a use for the same ones: then only so many are
+# worked on together, and hand nothing on.
+MUCH_WIDER, FEW_TOGETHER = 2, 8
 # A column is left out as long as what it may add is below this share of the promised accuracy.
 NEGLIGIBLE = 0.02
 
@@ -106,8 +109,12 @@ def on_few_columns(
     points = np.zeros((count, model.q))
     duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
     shared = needed_columns(polytope)
-    for first in range(0, count, TOGETHER):
-        pending = np.arange(first, min(first + TOGETHER, count))
+    apart = model.q > MUCH_WIDER * (model.h.size + model.a.size)
+    step = FEW_TOGETHER if apart else TOGETHER
+    for first in range(0, count, step):
+        pending = np.arange(first, min(first + step, count))
+        if apart:
+            shared = needed_columns(polytope)
         while pending.size:
             chosen = shared | (directions[pending] != 0).any(axis=0)
             found, own = solve(pending, chosen)

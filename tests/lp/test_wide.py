@@ -32,6 +32,17 @@ def test_more_columns_than_rows(monkeypatch):
         assert np.all(found.gap <= 1e-6 * polytope.size)
 
 
+def test_far_more_columns_than_rows(monkeypatch):
+    polytope, _ = random_polytope(1, "ordinal", "explicit", "noisy", 0.02, n=25, d=120)
+    directions = feature_directions(polytope.model)[::17]
+    assert polytope.model.q > wide.MUCH_WIDER * polytope.model.h.size
+    whole = push_many(polytope, directions, "batch")
+    monkeypatch.setattr(wide, "WIDE", 5)
+    few = push_many(polytope, directions, "batch")
+    assert np.all(few.gap <= 1e-6 * polytope.size)
+    assert np.max(np.abs(few.value - whole.value)) <= 1e-6 * polytope.size
+
+
 def test_probes_with_few_columns(monkeypatch):
     polytope, solution = random_polytope(3, "ordinal", "explicit", "noisy", 0.02, n=80, d=30)
     rng = np.random.default_rng(1)

@@ -20,20 +20,25 @@ ONE = """
 import json, resource, sys, time, warnings
 import relbounds as rb
 warnings.simplefilter("ignore")
-n, d = int(sys.argv[1]), int(sys.argv[2])
+n, d, delta = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 strong, weak = (5, 6) if d >= 20 else (2, 4)
 data = rb.simulate.draw("ordinal", n, strong, weak, d - strong - weak, noise=0.5, seed=0)
 first = time.process_time()
-fit = rb.relbounds(data.formula, data.data, seed=0, progress=False)
+fit = rb.relbounds(
+    data.formula, data.data, seed=0, progress=False, delta=delta if delta.endswith("se") else float(delta)
+)
 seconds = time.process_time() - first
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-print(json.dumps({"n": n, "d": d, "seconds": seconds, "GiB": peak, "gap": float(fit.certificate)}))
+print(json.dumps({"n": n, "d": d, "delta": delta, "seconds": seconds, "GiB": peak, "gap": float(fit.certificate)}))
 """
 
 
-def measure(n: int, d: int) -> dict[str, float]:
+KEY = ("by", "n", "d", "delta")
+
+
+def measure(n: int, d: int, delta: str = "1se") -> dict[str, float]:
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    command = [sys.executable, "-c", ONE, str(n), str(d)]
+    command = [sys.executable, "-c", ONE, str(n), str(d), delta]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | threads, check=False)
     if done.returncode:
         raise SystemExit(f"n={n}, d={d} failed:\n{done.stderr[-2000:]}")
@@ -62,20 +67,24 @@ def main() -> None:
     parser.add_argument(
         "--both", nargs="*", type=int, default=[100_000, 50], help="rows and features of one large fit"
     )
+    parser.add_argument("--delta", default="1se", help="tolerance: 1se, 2se or a number")
     args = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     stream = RESULTS / "scaling.csv"
     rows = pd.read_csv(stream).to_dict("records") if stream.exists() else []
     cases = [("n", n, 20) for n in args.n] + [("d", 200, d) for d in args.d]
     for by, n, d in cases + ([("both", *args.both)] if args.both else []):
-        row = {"by": by, **measure(n, d)}
-        rows = [other for other in rows if (other["by"], other["n"], other["d"]) != (by, n, d)] + [row]
+        row = {"by": by, **measure(n, d, args.delta)}
+        key = (by, n, d, args.delta)
+        rows = [other for other in rows if tuple(str(other[k]) for k in KEY) != tuple(map(str, key))] + [row]
         print(json.dumps(row), flush=True)
         pd.DataFrame(rows).to_csv(stream, index=False)
     table = pd.DataFrame(rows).sort_values(["by", "n", "d"])
-    print("| n | d | seconds | peak memory | largest gap |\n|---|---|---|---|---|")
+    print("| n | d | delta | seconds | peak memory | largest gap |\n|---|---|---|---|---|---|")
     for row in table.to_dict("records"):
-        print(f"| {row['n']} | {row['d']} | {row['seconds']:.1f} | {row['GiB']:.2f} GiB | {row['gap']:.0e} |")
+        size = f"{row['n']} | {row['d']} | {row['delta']}"
+        print(f"| {size} | {row['seconds']:.1f} | {row['GiB']:.2f} GiB | {row['gap']:.0e} |")
+    table = table[table["delta"].astype(str) == "1se"]  # slopes and figure: the default
     for by in ("n", "d"):
         print(f"log-log slope of time in {by}, upper half: {slope(table[table['by'] == by], by):.2f}")
     figure_of(table)

@@ -5,31 +5,6 @@ import pytest
 from relbounds.design import make_design
 from relbounds.errors import DataError, OptionError
 
-
-@pytest.fixture
-def data():
-    rng = np.random.default_rng(1)
-    n = 60
-    return pd.DataFrame(
-        {
-            "grade": pd.Categorical(
-                rng.choice(["low", "mid", "high"], n), ["low", "mid", "high"], ordered=True
-            ),
-            "x1": rng.normal(size=n),
-            "x2": rng.exponential(size=n) + 0.1,
-            "x3": rng.normal(5, 2, size=n),
-            "site": rng.choice(list("ABC"), n),
-            "stage": pd.Categorical(rng.choice(["I", "II"], n), ["I", "II"], ordered=True),
-            "smoker": rng.random(n) < 0.5,
-            "z1": rng.normal(size=n),
-            "z2": rng.exponential(size=n) + 0.1,
-            "rater": rng.integers(1, 4, n),
-            "odd name": rng.normal(size=n),
-        },
-        index=pd.Index([f"p{i}" for i in range(n)], name="patient"),
-    )
-
-
 # -- response
 
 

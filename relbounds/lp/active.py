@@ -128,13 +128,7 @@ def held(polytope: Polytope, active: np.ndarray, below: np.ndarray) -> Smaller:
         c=model.c[active],
         linear=model.linear - weights @ model.G,
     )
-    if polytope.joint is not None:
-        C, J = polytope.joint
-        small = replace(polytope, model=fewer, joint=(C, J - C * constant), active=None)
-    else:
-        assert polytope.loss is not None
-        small = replace(polytope, model=fewer, loss=polytope.loss - constant, active=None)
-    return Smaller(small, active, linear)
+    return Smaller(polytope.on_rows(fewer, -constant), active, linear)
 
 
 Solve = Callable[[Polytope, np.ndarray], tuple[np.ndarray, Duals] | None]

@@ -82,11 +82,14 @@ def _back(polytope: Polytope, duals: Duals, columns: Replaced | None) -> np.ndar
 
 
 def pull_of(
-    polytope: Polytope, directions: np.ndarray, duals: Duals, columns: Replaced | None = None
+    polytope: Polytope,
+    directions: np.ndarray,
+    duals: Duals,
+    price: np.ndarray,
+    columns: Replaced | None = None,
 ) -> np.ndarray:
     """Return how hard a direction and the rows' multipliers pull at each variable; the norm has to hold it."""
-    price = (duals.lam @ polytope.budgets[1])[:, None]
-    return directions - price * slopes_of(polytope, columns) + _back(polytope, duals, columns)
+    return directions - price[:, None] * slopes_of(polytope, columns) + _back(polytope, duals, columns)
 
 
 def inside(
@@ -196,8 +199,7 @@ def dual_bound(
         with np.errstate(all="ignore"):
             need = np.max(np.where(model.c > 0, duals.beta / model.c, 0.0), axis=1, initial=0.0)
         price = np.maximum(price, need)
-    slopes = slopes_of(polytope, columns)
-    reduced = directions - price[:, None] * slopes + _back(polytope, duals, columns)
+    reduced = pull_of(polytope, directions, duals, price, columns)
     if not strict and columns is None:
         reduced = _mend(polytope, directions, duals, loose, reduced)
     # the multiplier of the norm must dominate every variable that nothing else holds
@@ -215,7 +217,7 @@ def dual_bound(
         bound = (lam[:, 0] + more) * B[0]
         if model.linear.any() or strict:
             # raising a joint multiplier also raises the price of the linear loss: charge that part in full
-            shift = np.abs(more[:, None] * l[0] * slopes)
+            shift = np.abs(more[:, None] * l[0] * slopes_of(polytope, columns))
             bound = bound + shift @ largest_values(polytope)
     bound = bound - duals.beta @ model.h - duals.alpha @ model.a
     bound = bound + _held_terms(polytope, reduced, norm, held & ((model.penalty > 0) | boxed))

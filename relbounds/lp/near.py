@@ -64,14 +64,13 @@ def push_near(polytope: Polytope, directions: np.ndarray, inside: np.ndarray) ->
     [1.0, 0.5]
     """
     model = polytope.model
-    start = inside
-    margin = model.G @ start - model.h
-    guesses, sampled = _guess(polytope, directions, start, margin)
+    margin = model.G @ inside - model.h
+    guesses, sampled = _guess(polytope, directions, inside, margin)
     K = polytope.budgets[0].size
     shapes = (K, model.h.size, model.a.size)
     points, duals = np.empty_like(directions), Duals(*(np.empty((len(directions), size)) for size in shapes))
     for i, (direction, guess) in enumerate(zip(directions, guesses, strict=True)):
-        points[i], own = _push_one(polytope, direction, start, margin, guess, sampled)
+        points[i], own = _push_one(polytope, direction, inside, margin, guess, sampled)
         for name in ("lam", "beta", "alpha"):
             getattr(duals, name)[i] = getattr(own, name)[0]
     return points, duals
@@ -93,13 +92,8 @@ def _guess(
     linear = model.linear - np.where(below, model.c, 0.0) @ model.G
     linear += np.where(below[sample], price, 0.0) @ model.G[sample]
     part = replace(model, G=model.G[sample], h=model.h[sample], c=price, linear=linear)
-    shift = part.loss_of(start) - model.loss_of(start)
-    if polytope.joint is not None:
-        C, J = polytope.joint
-        small = replace(polytope, model=part, joint=(C, J + C * shift), start=start, active=None)
-    else:
-        assert polytope.loss is not None
-        small = replace(polytope, model=part, loss=polytope.loss + shift, start=start, active=None)
+    moved = part.loss_of(start) - model.loss_of(start)
+    small = replace(polytope.on_rows(part, moved), start=start)
     ready = prepare(small)
     if not ready.feasible:
         return np.tile(start, (len(directions), 1)), sample.size

@@ -288,6 +288,14 @@ class Polytope:
         """Return the extreme value along one direction."""
         return self.push_many(np.atleast_2d(direction), solver)
 
+    def on_rows(self, model: Model, moved: float) -> Polytope:
+        """Return the set of another model with other rows, whose loss is larger by `moved` throughout."""
+        if self.joint is not None:
+            C, J = self.joint
+            return replace(self, model=model, joint=(C, J + C * moved), active=None)
+        assert self.loss is not None
+        return replace(self, model=model, loss=self.loss + moved, active=None)
+
     def bounded(self, lower: np.ndarray, upper: np.ndarray) -> Polytope:
         """Return the polytope cut by further bounds on its variables (its start may then lie outside)."""
         model = self.model

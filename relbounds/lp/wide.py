@@ -104,7 +104,7 @@ def on_few_columns(
         Columns that differ from direction to direction.
     """
     model = polytope.model
-    p, _, B = polytope.budgets
+    p, l, B = polytope.budgets
     count = len(directions)
     points = np.zeros((count, model.q))
     duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
@@ -125,7 +125,7 @@ def on_few_columns(
             if chosen.all():
                 break
             columns = None if replaced is None else replaced.take(pending)
-            pull = np.abs(pull_of(polytope, directions[pending], own, columns))
+            pull = np.abs(pull_of(polytope, directions[pending], own, own.lam @ l, columns))
             offered = (own.lam @ p)[:, None] * model.penalty
             with np.errstate(all="ignore"):
                 cost = np.where(chosen, 0.0, (pull - offered) / model.penalty) * B[0] / p[0]

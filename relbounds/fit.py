@@ -86,7 +86,7 @@ def fit_plain(design: Design, options: Options) -> Fitted:
     tuning = tune(design, options)
     spec = build(design, tuning.setting)
     solution = fit_baseline(spec.model, tuning.C)
-    norm = float(np.abs(spec.weights_of(solution.v)).sum())
+    norm = spec.used_by(solution.v)
     if norm <= ZERO:
         least = smallest_C(spec.model)
         if np.isinf(least):
@@ -271,8 +271,9 @@ def probe_notes(populations: Mapping[str, Population], options: Options) -> list
             continue
         if feasible < 2:
             found = population.draws - population.infeasible
+            some = f"Only {found}" if found else "None"
             text = (
-                f"Only {found} of {population.draws} permuted {part} features left an equivalent model: "
+                f"{some} of {population.draws} permuted {part} features left an equivalent model: "
                 "every informative feature is indispensable, and anything above zero counts as relevant."
             )
             warnings.warn(text, RelboundsWarning, stacklevel=2)

@@ -103,8 +103,7 @@ def tuned_slack(design: Design, options: Options) -> tuple[Compared, Spec, Solut
 
 def _norms(spec: Spec, solution: Solution) -> tuple[float, float]:
     """Return the norm of the weights, and that of weights and correcting functions together."""
-    used = float(np.abs(spec.weights_of(solution.v)).sum())
-    return used, used + sum(float(np.abs(solution.v[f.start : f.offset]).sum()) for f in spec.functions)
+    return spec.used_by(solution.v), spec.norm_of(solution.v)
 
 
 def _useful(design: Design, compared: Compared, options: Options) -> tuple[Compared, Spec, Solution] | None:
@@ -154,7 +153,7 @@ def fit_teacher(design: Design, options: Options) -> Fitted:
     taught = replace(design, weights=design.weights * weights)
     spec = build(taught, tuning.setting)
     solution = fit_baseline(spec.model, tuning.C)
-    used = float(np.abs(spec.weights_of(solution.v)).sum())
+    used = spec.used_by(solution.v)
     collapsed = used <= ZERO
     help = Help("teacher", float(tuning.score or 0.0), compared.without, compared.error, collapsed, teacher)
     lessened = int(np.sum(weights < 1.0))

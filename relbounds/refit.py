@@ -51,12 +51,6 @@ class Refitted:
     noise: tuple[tuple[str, str], ...]
 
 
-def norm_of(spec: Spec, v: FloatArray) -> float:
-    """Return the norm that relevance is a share of: all weights, and those of the correcting functions."""
-    hidden = sum(float(np.abs(v[f.start : f.offset]).sum()) for f in spec.functions)
-    return float(np.abs(spec.weights_of(v)).sum()) + hidden
-
-
 def refit_noise(
     design: Design,
     setting: Setting,
@@ -231,7 +225,7 @@ def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float], list[tup
     own = replace(design, X=X, Z=Z)
     spec = build_any(own, setting)
     solution = fit_baseline(spec.model, C)
-    norm = norm_of(spec, solution.v)
+    norm = spec.norm_of(solution.v)
     if norm <= ZERO:
         return [], [], []
     polytope = roomy(spec, equivalent_models(spec.model, solution, delta, options.tolerance))

@@ -75,6 +75,14 @@ class Spec:
         """Return w, the weights of the regular features."""
         return v[: self.n_features]
 
+    def used_by(self, v: FloatArray) -> float:
+        """Return the norm of the regular features' weights."""
+        return float(np.abs(self.weights_of(v)).sum())
+
+    def norm_of(self, v: FloatArray) -> float:
+        """Return the norm that relevance is a share of: all weights, and those of the correcting functions."""
+        return self.used_by(v) + sum(float(np.abs(v[f.start : f.offset]).sum()) for f in self.functions)
+
     def thresholds_of(self, v: FloatArray) -> FloatArray:
         """Return b, the thresholds (regression: minus the intercept)."""
         return v[self.n_features : self.n_features + self.rows.n_thresholds]

@@ -252,7 +252,7 @@ def _settled(spec: Spec, v: FloatArray) -> FloatArray:
     Where the model uses no feature, what is left of the weights still points the right way: their predictions would
     be too good to be true.
     """
-    if np.abs(spec.weights_of(v)).sum() > USED:
+    if spec.used_by(v) > USED:
         return v
     out = v.copy()
     out[: spec.n_features] = 0.0

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ import pandas as pd
 from common import RESULTS, markdown, parser, provenance, run, write
 from svor_slacks import TRIALS, judge, report, shown, slack_models
 
+from relbounds.kernel.kernels import make_kernel
 from relbounds.kernel.machine import Setting, fit_machine
-from relbounds.kernel.tune import Arrays, tune
+from relbounds.kernel.tune import COARSE_C, COARSE_WIDTH, FINE, Arrays, tune
 
 PACKAGES = ("relbounds", "numpy", "scipy", "pandas", "cvxopt", "numba", "statsmodels")
 # Published: mean and standard deviation of the mean zero-one and the mean absolute error over 20 splits.
@@ -40,6 +42,8 @@ TABLES = {
     ("boston", 10, "implicit"): (0.561, 0.026, 0.747, 0.049),
 }
 SIZES = {"cpus": 150, "boston": 300}
+# What the program of the paper's authors adds to the diagonal of the kernel matrix (a constant in its source).
+DIAGONAL = 0.001
 
 
 def exported(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -61,19 +65,50 @@ def standardised(X: np.ndarray, training: np.ndarray) -> np.ndarray:
     return (X - X[training].mean(0)) / X[training].std(0)
 
 
-def benchmark_set(data: str, bins: int, order: str, split: int) -> dict[str, Any]:
-    """One split: C and the width by 5-fold cross-validation of the MAE, 7 x 7 coarse then 9 x 9 fine."""
+def one_split(data: str, bins: int, split: int) -> tuple[Arrays, np.ndarray, np.ndarray]:
+    """The training rows, and features and levels of the test rows."""
     X, target = exported(data)
     y = 1 + np.searchsorted(np.quantile(target, np.arange(1, bins) / bins), target, side="left")
     shuffled = np.random.default_rng([split, bins]).permutation(len(y))
     training, test = shuffled[: SIZES[data]], shuffled[SIZES[data] :]
     X = standardised(X, training)
-    arrays = Arrays(X[training], y[training], bins)
+    return Arrays(X[training], y[training], bins), X[test], y[test]
+
+
+def benchmark_set(data: str, bins: int, order: str, split: int) -> dict[str, Any]:
+    """One split: C and the width by 5-fold cross-validation of the MAE, 7 x 7 coarse then 9 x 9 fine."""
+    arrays, X_test, y_test = one_split(data, bins, split)
     tuned = tune(
         arrays, Setting(order=order), {"C": None, "width": None}, score="mae", seed=split, progress=False
     )
     machine = fit_machine(arrays.X, arrays.y, bins, tuned.setting)
-    return {**judge(machine, X[test], y[test]), "C": tuned.setting.C, "width": tuned.setting.width}
+    return {**judge(machine, X_test, y_test), "C": tuned.setting.C, "width": tuned.setting.width}
+
+
+def with_diagonal(data: str, bins: int, order: str, split: int) -> dict[str, Any]:
+    """The same with DIAGONAL added to the kernel matrix of the training rows, as in the authors' program.
+
+    There the fine search also has folds of its own, and alone decides.
+    """
+    arrays, X_test, y_test = one_split(data, bins, split)
+    base = Setting(order=order, kernel="precomputed")
+
+    def matrix(width: float) -> np.ndarray:
+        return make_kernel("rbf", width)(arrays.X, arrays.X) + DIAGONAL * np.eye(len(arrays.y))
+
+    def best_of(penalties: np.ndarray, widths: np.ndarray, seed: int) -> tuple[float, float]:
+        found = [
+            tune(replace(arrays, K=matrix(w)), base, {"C": penalties}, score="mae", seed=seed, progress=False)
+            for w in widths
+        ]
+        k = int(np.argmin([one.score for one in found]))
+        return found[k].setting.C, float(widths[k])
+
+    C, width = best_of(COARSE_C, COARSE_WIDTH, split)
+    C, width = best_of(C * 10.0**FINE, width * 10.0 ** (-0.5 * FINE), split + 1000)
+    machine = fit_machine(arrays.X, arrays.y, bins, base.replace(C=C), K=matrix(width))
+    cross = make_kernel("rbf", width)(X_test, arrays.X)
+    return {**judge(machine, X_test, y_test, cross), "C": C, "width": width}
 
 
 def report_sets(rows: pd.DataFrame) -> str:
@@ -119,7 +154,7 @@ def main() -> None:
     args_parser.add_argument(
         "--whole-grid", action="store_true", help="the published grid of the slack models"
     )
-    args_parser.add_argument("--only", help="one study: cpus, boston, sunspots or gaussians")
+    args_parser.add_argument("--only", help="one study: cpus, boston, diagonal, sunspots or gaussians")
     args = args_parser.parse_args()
     sets = [
         {"data": data, "bins": bins, "order": order, "split": split}
@@ -132,10 +167,13 @@ def main() -> None:
         for study, trials in TRIALS.items()
         if split < trials
     ]
+    diagonal = [task for task in sets if task["data"] == "cpus"]
     if args.only:
         sets = [task for task in sets if task["data"] == args.only]
+        diagonal = [task for task in diagonal if args.only == "diagonal"]
         slacks = [task for task in slacks if str(task["study"]).startswith(args.only)]
     first = wanted("svor_published_sets", benchmark_set, sets, args)
+    third = wanted("svor_published_diagonal", with_diagonal, diagonal, args)
     second = wanted("svor_slacks", slack_models, slacks, args)
     text = f"""# Kernel ordinal regression on the data of its papers
 
@@ -149,6 +187,15 @@ standard deviation of the published means. Rows come from several calls, part of
 shared its work between candidates; on the one split where both were run they chose the same C and width.
 
 {report_sets(first)}
+
+### With the diagonal of the authors' program
+
+The program the authors of the paper released adds {DIAGONAL} to the diagonal of the kernel matrix while training,
+which the paper does not mention. Where C and the width are large, as with ten bins here, that is a second,
+quadratic price on slacks. It also deals the folds anew for the fine search and chooses from that alone. With both,
+on the same splits of cpus:
+
+{report_sets(third)}
 
 ## Modelled slacks
 

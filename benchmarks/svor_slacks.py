@@ -110,8 +110,8 @@ def sunspots(features: str) -> tuple[np.ndarray, np.ndarray]:
     return X[: len(level) - 10], level[5:-5]
 
 
-def judge(machine: Machine, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    guess = machine.levels_of(machine.decision_function(X))
+def judge(machine: Machine, X: np.ndarray, y: np.ndarray, K: np.ndarray | None = None) -> dict[str, float]:
+    guess = machine.levels_of(machine.decision_function(X, K))
     return {"mze": mze(y, guess), "mae": mae(y, guess), "support": float(supporting(machine).sum())}
 
 

@@ -115,7 +115,7 @@ def interior_point(
             try:
                 solve = factor(D)
                 columns = solve(A.T)
-                schur = _small(A @ columns)
+                schur = small_solver(A @ columns)
             except (np.linalg.LinAlgError, ValueError):
                 break
             mu = gap / count
@@ -182,7 +182,7 @@ def _middle(
     solve = factor(np.where(capped, 2.0, 1.0))
     first = solve(np.where(capped, u, 0.0) - q)
     columns = solve(A.T)
-    y = _small(A @ columns)(A @ first - a)
+    y = small_solver(A @ columns)(A @ first - a)
     return first - columns @ y, y
 
 
@@ -194,8 +194,12 @@ def _room(x: np.ndarray, dx: np.ndarray, s: np.ndarray | None, capped: np.ndarra
     return 1.0 / worst if worst > 0 else np.inf
 
 
-def _small(S: np.ndarray) -> Apply:
-    """Return the solver of a small positive semidefinite system; directions without weight are left alone."""
+def small_solver(S: np.ndarray) -> Apply:
+    """Return the solver of a small positive semidefinite system.
+
+    Where the multipliers of the equalities are not unique (no feature used and as many rows on either side)
+    the system is singular; directions without weight are left alone.
+    """
     size = np.sqrt(np.maximum(np.diag(S), 1e-300))
     values, vectors = np.linalg.eigh((S + S.T) / 2.0 / np.outer(size, size))
     kept = np.where(values > 1e-11 * values[-1], 1.0 / np.where(values > 0, values, 1.0), 0.0)

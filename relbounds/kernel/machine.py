@@ -36,6 +36,10 @@ SMALL = 1000
 PATIENCE = 30_000
 # A multiplier counts from this share of its limit on: interior point solutions never reach 0 exactly.
 SUPPORT = 1e-5
+# Modelled slacks can take up the whole margin. What they leave counts as nothing below NO_MARGIN, and a decision
+# function that varies by less than NOISE (of a margin of 1) is rounding: it is set to 0, lest it predict.
+NO_MARGIN = 1e-9
+NOISE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -405,6 +409,8 @@ class _Problem:
         correcting: ModelledSolution | None = None,
     ) -> Machine:
         beta = self.rows.coefficients(alpha)
+        if self.setting.slack != "free" and np.ptp(f) < NOISE:
+            beta, f, b = np.zeros_like(beta), np.zeros_like(f), np.zeros_like(b)
         keep = np.flatnonzero(beta != 0)
         # Back from the levels that occur to all levels: one without samples gets an empty interval.
         below = np.searchsorted(self.used, np.arange(1, self.n_levels), side="right")
@@ -438,11 +444,17 @@ def _solve_fixed(
     have no interior, which no interior point method likes: slacks are enlarged by a hair, a longer one if
     that is not enough.
     """
+    room = float((rows.h - slack).max())
+    if room <= NO_MARGIN:
+        return rows.fixed(slack), np.zeros(len(rows)), np.zeros(rows.n_thresholds), 0
+    scale = min(room, 1.0)  # the margin that the slacks leave may be tiny
     last: SolverError | None = None
     for hair in (1e-7, 1e-6, 1e-5, 1e-4):
-        enlarged = rows.fixed(slack + hair)
+        enlarged = rows.fixed(slack + hair * scale)
+        scaled = replace(enlarged, h=enlarged.h / scale)
         try:
-            return enlarged, *solve_qp(K, enlarged, 1e-9, unit, lean=True, R=R)
+            alpha, b, steps = solve_qp(K, scaled, 1e-9, unit, lean=True, R=R)
+            return enlarged, scale * alpha, scale * b, steps
         except SolverError as error:
             last = error
     assert last is not None

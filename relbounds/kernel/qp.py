@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_matrix
 
 from relbounds.errors import SolverError
-from relbounds.kernel.interior import FLOOR, Apply, Factor, QPSolution, interior_point
+from relbounds.kernel.interior import FLOOR, Apply, Factor, QPSolution, interior_point, small_solver
 from relbounds.kernel.kernels import root
 from relbounds.kernel.problem import MarginRows
 
@@ -113,7 +113,7 @@ def _box_qp(
         D[capped] += inverse2[n:]
         solve = factor(np.maximum(D, FLOOR * size))
         columns = solve(A.T)
-        schur = _small_solver(A @ columns)
+        schur = small_solver(A @ columns)
 
         def step(x: Any, y: Any, z: Any) -> None:
             bx, by, bz = np.asarray(x)[:, 0], np.asarray(y)[:, 0], np.asarray(z)[:, 0]
@@ -175,18 +175,6 @@ def _box_qp(
         )
     x = np.clip(np.array(result["x"])[:, 0], 0.0, upper)
     return QPSolution(x, scaling * np.array(result["y"])[:, 0], int(result["iterations"]))
-
-
-def _small_solver(S: np.ndarray) -> Apply:
-    """Return the solver of a small positive semidefinite system.
-
-    Where the multipliers of the equalities are not unique (no feature used and as many rows on either side)
-    the system is singular; directions without weight are left alone.
-    """
-    size = np.sqrt(np.maximum(np.diag(S), 1e-300))
-    values, vectors = np.linalg.eigh((S + S.T) / 2.0 / np.outer(size, size))
-    inverse = np.where(values > 1e-11 * values[-1], 1.0 / np.where(values > 0, values, 1.0), 0.0)
-    return lambda v: (vectors @ (inverse * (vectors.T @ (v / size)))) / size
 
 
 def balance_matrix(rows: MarginRows) -> np.ndarray:

@@ -124,6 +124,35 @@ def test_mixed_slacks_need_fewer_support_vectors(make):
     assert counts["mixed"] < counts["free"] / 2
 
 
+@pytest.fixture
+def two_gaussians():
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(1, 1, (100, 2)), rng.normal(-1, 1, (100, 2))])
+    return X, np.repeat([2, 1], 100)
+
+
+@pytest.mark.parametrize("width", [1.0, 3.0])
+def test_slacks_that_leave_little_of_the_margin_are_recovered_as_exactly_as_others(two_gaussians, width):
+    X, y = two_gaussians
+    setting = Setting(order="implicit", kernel="linear", C=1.0, gamma=1000.0, slack_width=width)
+    modelled = fit_machine(X, y, 2, setting.replace(slack="modelled"))
+    again = fit_machine(X, y, 2, setting.replace(slack="mixed", mix=1.0))
+    size = np.ptp(modelled.f)
+    assert 1e-7 < size < 1e-2
+    np.testing.assert_allclose(again.f, modelled.f, atol=1e-3 * size)
+    np.testing.assert_allclose(again.b, modelled.b, atol=1e-3 * size)
+    assert supporting(again).sum() < 50  # of 200
+
+
+def test_slacks_that_leave_nothing_of_the_margin_leave_nothing_to_predict_with(two_gaussians):
+    X, y = two_gaussians
+    setting = Setting(order="implicit", kernel="linear", C=1.0, gamma=1000.0, slack_width=10.0)
+    for slack in ("modelled", "mixed"):
+        machine = fit_machine(X, y, 2, setting.replace(slack=slack, mix=1.0))
+        assert len(np.unique(machine.levels_of(machine.decision_function(X)))) == 1
+        assert machine.optimality.gap < 1e-8
+
+
 def test_privileged_features_that_know_the_slacks_help():
     # A fifth of the labels are wrong, and the privileged column holds the slacks of the true model: an
     # oracle.

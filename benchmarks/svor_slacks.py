@@ -1,6 +1,6 @@
 """Free, modelled and mixed slacks on the data of their paper: the part of svor_published.py that takes longest.
 
-    python benchmarks/svor_slacks.py    # two controlled experiments on single choices (a minute)
+    python benchmarks/svor_slacks.py    # three controlled experiments on single choices (minutes)
 
 Every trial searches the grid of the paper by 5-fold cross-validation and notes, beside the test error of what
 was chosen, the least test error of any point of the grid. No procedure that does not look at the test data can
@@ -61,9 +61,8 @@ C = [1.0, 10.0, 50.0, 100.0, 500.0]
 WIDTHS = [0.1, 0.5, 1.0, 5.0, 10.0]
 GAMMAS = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 500.0, 1000.0]
 MIXES = [0.0, 0.001, 0.01, *np.arange(0.1, 0.95, 0.1).round(1).tolist(), 0.95, 1.0]
-# Every width and most of the range of C and gamma, at fewer points; fewer still where fits take longest.
+# Every width and the range of C and gamma, at fewer points.
 FEWER_C, FEWER_GAMMAS = [1.0, 50.0, 500.0], [0.001, 0.1, 10.0, 1000.0]
-FEWEST_C, FEWEST_GAMMAS = [1.0, 100.0], [0.01, 1.0, 100.0]
 
 
 def trial_data(study: str, trial: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
@@ -174,8 +173,7 @@ def slack_models(study: str, split: int, whole_grid: bool) -> dict[str, Any]:
     linear = study == "gaussians, linear"
     base = Setting(order="implicit", kernel="linear" if linear else "rbf")
     wide: dict[str, list[float]] = {"C": C} if linear else {"C": C, "width": WIDTHS}
-    few = (FEWER_C, FEWER_GAMMAS) if study.startswith("gaussians") else (FEWEST_C, FEWEST_GAMMAS)
-    some, gammas = (C, GAMMAS) if whole_grid else few
+    some, gammas = (C, GAMMAS) if whole_grid else (FEWER_C, FEWER_GAMMAS)
     grid = {**wide, "C": some, "gamma": gammas, "slack_width": WIDTHS}
     search = partial(tune, Arrays(X, y, levels), score="mze", seed=split, progress=False)
     out: dict[str, Any] = {"bayes": bayes}
@@ -330,6 +328,69 @@ def width_study() -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
+def accuracy_study() -> pd.DataFrame:
+    """A wide, stiff slack function on the linear Gaussians, solved to the accuracy of general programs and here.
+
+    It takes up the whole margin: what the dual leaves of the decision function is of the size of the tolerance.
+    The threshold is the average over all rows, the printed one where all multipliers are above 0.
+    """
+    import cvxopt
+
+    records = []
+    for trial in range(TRIALS["gaussians, linear"]):
+        X, y, X_test, y_test, _ = trial_data("gaussians, linear", trial)
+        sign, n = np.where(y == 2, 1.0, -1.0), len(y)
+        setting = Setting(order="implicit", kernel="linear", slack="modelled", slack_width=10.0, gamma=1000.0)
+        S = slack_matrix(setting, X, None) / setting.gamma
+        P = np.block([[np.outer(sign, sign) * (X @ X.T) + S, S], [S, S]])
+        pull = setting.C * S.sum(axis=1)
+        A = np.vstack([np.r_[sign, np.zeros(n)], np.ones(2 * n)])
+        parts = (P, np.r_[-1.0 - pull, -pull], -np.eye(2 * n), np.zeros(2 * n), A, np.r_[0.0, n * setting.C])
+        for tolerance in (1e-6, 1e-8):
+            options = {"show_progress": False, "abstol": 1e-30, "reltol": tolerance, "feastol": 1e-8}
+            found = cvxopt.solvers.qp(*map(cvxopt.matrix, parts), options=options)
+            alpha = np.array(found["x"])[:n, 0]
+            w = X.T @ (sign * alpha)
+            slack = S @ (alpha + np.array(found["x"])[n:, 0] - setting.C)
+            b = float(np.mean(X @ w - sign * (1.0 - slack + slack.min())))
+            records.append(
+                {
+                    "trial": trial,
+                    "solved to": f"{tolerance:g} of the objective, CVXOPT",
+                    "support": int((alpha > 1e-5 * alpha.max()).sum()),
+                    "length of w": float(np.linalg.norm(w)),
+                    "mze": mze(y_test, np.where(X_test @ w > b, 2, 1)),
+                }
+            )
+        machine = fit_machine(X, y, 2, setting)
+        records.append(
+            {
+                "trial": trial,
+                "solved to": "1e-9 of a margin, relbounds",
+                "support": int(supporting(machine).sum()),
+                "length of w": float(np.linalg.norm(machine.X.T @ machine.coefficients)),
+                "mze": judge(machine, X_test, y_test)["mze"],
+            }
+        )
+    return pd.DataFrame(records)
+
+
+def by_accuracy(table: pd.DataFrame) -> str:
+    """The table of :func:`accuracy_study` as the report shows it."""
+    records = [
+        {
+            "solved to": kind,
+            "trials": len(here),
+            "support vectors": shown(here["support"], 1),
+            "all 200": f"{int((here['support'] == 200).sum())} of {len(here)}",
+            "length of w": f"{here['length of w'].median():.1e}",
+            "MZE": shown(here["mze"], 4),
+        }
+        for kind, here in table.groupby("solved to", sort=False)
+    ]
+    return markdown(pd.DataFrame(records))
+
+
 def feature_study() -> pd.DataFrame:
     """Free slacks on the sunspots with either kind of features, and with the numbers of the years themselves."""
     records = []
@@ -408,6 +469,8 @@ def report(rows: pd.DataFrame) -> str:
     )
     path = RESULTS / "svor_slacks_sunspots.csv"
     features = pd.read_csv(path) if path.exists() else feature_study()
+    path = RESULTS / "svor_slacks_accuracy.csv"
+    accuracy = pd.read_csv(path) if path.exists() else accuracy_study()
     numbers = "; ".join(
         f"{study} {', '.join(map(str, sorted(here['split'])))}"
         for study, here in rows.groupby("study", sort=False)
@@ -418,11 +481,11 @@ training and 4000 test rows. Annual sunspots 1700-1988: changes cut 10/40/40/10 
 each with the five changes before it as features, or with their symbols. Everything by 5-fold cross-validation of
 the MZE. Free slacks are searched on the published grid (C 1, 10, 50, 100, 500; widths 0.1, 0.5, 1, 5, 10).
 Modelled ones are searched on the published grid (the same, widths of the slack kernel alike, gamma 0.001 to 1000
-in 8 steps) in these trials: {whole}. In the others every width is searched, with C 1, 50, 500 and gamma 0.001,
-0.1, 10, 1000 (Gaussians, symbols) or C 1, 100 and gamma 0.01, 1, 100 (differences). Mixed ones take the free and
+in 8 steps) in these trials: {whole}. In the others every width is searched, with C 1, 50, 500 and
+gamma 0.001, 0.1, 10, 1000. Mixed ones take the free and
 the modelled model as chosen, the kernel of the free one, and one of the 14 published weights; where that kernel
 is too smooth to meet the modelled slacks (trials: {shared}) C and width of the modelled one serve for both.
-Trials run: {numbers}. Fewer than published, for want of time.
+Trials run: {numbers}.
 
 {against_published(rows)}
 
@@ -476,7 +539,17 @@ A row counts when its multiplier exceeds 1e-5 of its limit (of the largest one w
 counts of modelled slacks are near the number of training rows; counting every multiplier above 1e-8 does not
 bring ours there.
 
-{support_counts(rows)}"""
+{support_counts(rows)}
+
+The accuracy of the solver does. A wide, stiff slack function (width 10, gamma 1000, C 1; all in the published grid)
+takes up all but some millionths of the margin, and the decision function is of that size. A general interior point
+program, asked for a gap relative to the objective, stops while every multiplier is still above 0. Linear Gaussians:
+
+{by_accuracy(accuracy)}
+
+Seven trials with 200 support vectors and three with 38 (our free count) make 151.4 ± 78.2; published are
+151.4 ± 77.4. relbounds solves such problems to their end; where nothing is left of the decision function it predicts
+one level, which cross-validation then passes over."""
 
 
 if __name__ == "__main__":
@@ -486,3 +559,6 @@ if __name__ == "__main__":
     found = feature_study()
     found.to_csv(RESULTS / "svor_slacks_sunspots.csv", index=False, float_format="%.6g")
     print(by_feature(found))
+    found = accuracy_study()
+    found.to_csv(RESULTS / "svor_slacks_accuracy.csv", index=False, float_format="%.6g")
+    print(by_accuracy(found))

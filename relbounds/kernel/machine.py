@@ -471,6 +471,8 @@ def supporting(machine: Machine) -> np.ndarray:
     >>> supporting(fit_machine(x, np.array([1, 1, 2, 2]), 2, Setting(kernel="linear", C=10.0, solver="qp")))
     array([False,  True,  True, False])
     """
+    if not len(machine.support):  # nothing was left of the decision function
+        return np.zeros(machine.rows.n, dtype=bool)
     share, _ = shares(machine.rows, machine.alpha)
     return np.bincount(machine.rows.sample, share > SUPPORT, minlength=machine.rows.n) > 0
 

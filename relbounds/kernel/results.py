@@ -344,8 +344,9 @@ class SvorResults(Kept):
             )
         spread = float(np.ptp(self.machine.f))
         if setting.slack != "free" and spread < FLAT:
+            flat = f"nearly flat (it varies by {spread:.2g}, while a margin is 1 wide)"
             notes.append(
-                f"The decision function is nearly flat (it varies by {spread:.2g}, while a margin is 1 wide): "
+                f"The decision function is {flat if spread else 'flat and predicts one level'}: "
                 "the correcting functions do its work. Use a smaller slack_width, another gamma, or "
                 "slack='free'."
             )

@@ -151,6 +151,7 @@ def test_slacks_that_leave_nothing_of_the_margin_leave_nothing_to_predict_with(t
         machine = fit_machine(X, y, 2, setting.replace(slack=slack, mix=1.0))
         assert len(np.unique(machine.levels_of(machine.decision_function(X)))) == 1
         assert machine.optimality.gap < 1e-8
+        assert not supporting(machine).any()
 
 
 def test_privileged_features_that_know_the_slacks_help():

@@ -125,7 +125,7 @@ def recovered(
     kernel = make_kernel(free.kernel, free.width)
     grams = Grams(kernel(X, X))
     setting = free.replace(slack="mixed")
-    problem = _Problem(X, kernel, other.rows, setting, np.arange(1, levels + 1), levels, grams.K, grams)
+    problem = _Problem(X, kernel, other.rows, setting, np.arange(1, levels + 1), levels, grams)
     return [problem.recovered(one, other, mix) for mix in mixes]
 
 

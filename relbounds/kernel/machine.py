@@ -226,7 +226,8 @@ def fit_machine(
     >>> machine.levels_of(machine.decision_function(np.array([[-0.9], [0.0], [0.9]])))
     array([1, 2, 3])
     """
-    return fit_mixes(X, y, n_levels, setting, [setting.mix], Z=Z, weights=weights, K=K)[0]
+    grams = None if K is None else Grams(K)
+    return fit_mixes(X, y, n_levels, setting, [setting.mix], Z=Z, weights=weights, grams=grams)[0]
 
 
 def fit_mixes(
@@ -238,7 +239,6 @@ def fit_mixes(
     *,
     Z: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-    K: np.ndarray | None = None,
     grams: Grams | None = None,
     start: Machine | None = None,
 ) -> list[Machine]:
@@ -256,9 +256,7 @@ def fit_mixes(
     [0.0, 1.0]
     """
     check_setting(setting)
-    if grams is not None:
-        K = grams.K
-    kernel = Kernel("precomputed") if K is not None else make_kernel(setting.kernel, setting.width)
+    kernel = make_kernel(setting.kernel, setting.width) if grams is None else Kernel("precomputed")
     y = np.asarray(y, dtype=np.int64)
     weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
     used = np.unique(y[weights > 0])
@@ -269,7 +267,7 @@ def fit_mixes(
     if setting.cost is not None:
         cost = check_cost(setting.cost, n_levels)[np.ix_(used - 1, used - 1)]
     rows = make_margin_rows(compact, len(used), setting.order, setting.C, weights, cost)
-    problem = _Problem(X, kernel, rows, setting, used, n_levels, K, grams, start)
+    problem = _Problem(X, kernel, rows, setting, used, n_levels, grams, start)
     if setting.slack == "free":
         return [problem.free()]
     shared = None if grams is None else grams.K_slack
@@ -308,7 +306,6 @@ class _Problem:
     setting: Setting
     used: np.ndarray
     n_levels: int
-    K: np.ndarray | None
     grams: Grams | None = None
     start: Machine | None = None
 
@@ -316,8 +313,8 @@ class _Problem:
         return None if self.grams is None else self.grams.root
 
     def matrix(self) -> np.ndarray:
-        if self.K is not None:
-            return self.K
+        if self.grams is not None:
+            return self.grams.K
         K = self.kernel(self.X, self.X)
         return check_matrix(K, self.rows.n) if self.kernel.name == "function" else K
 
@@ -344,7 +341,7 @@ class _Problem:
             f = K @ rows.coefficients(alpha)
             b = thresholds(rows, alpha, f, 1e-5, guess, ordered)
         else:
-            whole = self.K is not None or self.kernel.name == "function" or rows.n <= WHOLE_MATRIX
+            whole = self.grams is not None or self.kernel.name == "function" or rows.n <= WHOLE_MATRIX
             K_given = self.matrix() if whole else None
             begin = None
             if self.start is not None and self.start.solver == "smo":

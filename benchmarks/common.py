@@ -105,8 +105,8 @@ def run(
     )
     for i, row in enumerate(pool(calls()), start=1):
         rows.append(row)
+        pd.DataFrame(rows).to_csv(path, index=False, float_format="%.6g")
         if i % 10 == 0 or i == len(todo):
-            pd.DataFrame(rows).to_csv(path, index=False, float_format="%.6g")
             print(f"  {name}: {i} of {len(todo)} in {time.perf_counter() - started:.0f} s", flush=True)
     table = pd.DataFrame(rows).sort_values(keys, key=lambda c: c.astype(str)).reset_index(drop=True)
     table.to_csv(path, index=False, float_format="%.6g")

@@ -190,10 +190,10 @@ shared its work between candidates; on the one split where both were run they ch
 
 ### With the diagonal of the authors' program
 
-The program the authors of the paper released adds {DIAGONAL} to the diagonal of the kernel matrix while training,
-which the paper does not mention. Where C and the width are large, as with ten bins here, that is a second,
-quadratic price on slacks. It also deals the folds anew for the fine search and chooses from that alone. With both,
-on the same splits of cpus:
+The program that the authors of the paper released adds {DIAGONAL} to the diagonal of the kernel matrix while
+training (so in the copy that the ORCA framework distributes), which the paper does not mention. Where C and the
+width are large, as with ten bins here, that is a second, quadratic price on slacks. It also deals the folds anew for
+the fine search and chooses from that alone. With both, on the same splits of cpus:
 
 {report_sets(third)}
 

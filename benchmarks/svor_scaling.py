@@ -69,7 +69,7 @@ CPU seconds by number of rows; Gaussian kernel of width 1, C = 100, tolerance 0.
 
 Slope of log time on log n (published on other data, 100 to 5000 rows: 2.13 to 2.33; the aim is at most 2.4):
 
-{markdown(slopes)}
+{markdown(slopes.reset_index())}
 
 The end is steeper than the beginning, probably because the kernel rows in use outgrow the processor's cache.
 

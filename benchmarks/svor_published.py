@@ -42,8 +42,8 @@ TABLES = {
     ("boston", 10, "implicit"): (0.561, 0.026, 0.747, 0.049),
 }
 SIZES = {"cpus": 150, "boston": 300}
-# What the program of the paper's authors adds to the diagonal of the kernel matrix (a constant in its source).
-DIAGONAL = 0.001
+# What a distributed copy of the authors' program adds to the diagonal of the kernel matrix, and nothing to compare.
+DIAGONALS = (0.0, 0.001)
 
 
 def exported(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -85,16 +85,14 @@ def benchmark_set(data: str, bins: int, order: str, split: int) -> dict[str, Any
     return {**judge(machine, X_test, y_test), "C": tuned.setting.C, "width": tuned.setting.width}
 
 
-def with_diagonal(data: str, bins: int, order: str, split: int) -> dict[str, Any]:
-    """The same with DIAGONAL added to the kernel matrix of the training rows, as in the authors' program.
-
-    There the fine search also has folds of its own, and alone decides.
-    """
+def with_diagonal(data: str, bins: int, order: str, split: int, diagonal: float) -> dict[str, Any]:
+    """The same with `diagonal` added to the kernel matrix of the training rows; folds of its own for the fine
+    search, which alone decides."""
     arrays, X_test, y_test = one_split(data, bins, split)
     base = Setting(order=order, kernel="precomputed")
 
     def matrix(width: float) -> np.ndarray:
-        return make_kernel("rbf", width)(arrays.X, arrays.X) + DIAGONAL * np.eye(len(arrays.y))
+        return make_kernel("rbf", width)(arrays.X, arrays.X) + diagonal * np.eye(len(arrays.y))
 
     def best_of(penalties: np.ndarray, widths: np.ndarray, seed: int) -> tuple[float, float]:
         found = [
@@ -167,7 +165,12 @@ def main() -> None:
         for study, trials in TRIALS.items()
         if split < trials
     ]
-    diagonal = [task for task in sets if task["data"] == "cpus"]
+    diagonal = [
+        {**task, "diagonal": d}
+        for d in DIAGONALS
+        for task in sets
+        if task["data"] == "cpus" and task["bins"] == 10
+    ]
     if args.only:
         sets = [task for task in sets if task["data"] == args.only]
         diagonal = [task for task in diagonal if args.only == "diagonal"]
@@ -188,14 +191,17 @@ shared its work between candidates; on the one split where both were run they ch
 
 {report_sets(first)}
 
-### With the diagonal of the authors' program
+### The row that misses
 
-The program that the authors of the paper released adds {DIAGONAL} to the diagonal of the kernel matrix while
-training (so in the copy that the ORCA framework distributes), which the paper does not mention. Where C and the
-width are large, as with ten bins here, that is a second, quadratic price on slacks. It also deals the folds anew for
-the fine search and chooses from that alone. With both, on the same splits of cpus:
+cpus with ten bins, explicit order, misses by a thousandth. Looking for a reason afterwards: the copy of the authors'
+program that the ORCA framework distributes adds 0.001 to the diagonal of the kernel matrix while training, deals the
+folds anew for the fine search and chooses from that alone. The paper mentions none of it, and that copy was changed in
+other lines of the same file, so whether the published runs had the diagonal is not known. On the same splits, with the
+folds dealt anew and no diagonal, then with it:
 
-{report_sets(third)}
+{report_sets(third[third["diagonal"] == 0.0]) if len(third) else "Not run."}
+
+{report_sets(third[third["diagonal"] > 0.0]) if len(third) else "Not run."}
 
 ## Modelled slacks
 

@@ -34,7 +34,7 @@ def fit_any(design: Design, options: Options) -> Fitted:
 def fit_slack(design: Design, options: Options) -> Fitted:
     """Fit the model whose slacks are functions of the privileged features."""
     compared, spec, solution = tuned_slack(design, options)
-    used, norm = _norms(spec, solution)
+    used, norm = spec.used_by(solution.v), spec.norm_of(solution.v)
     tuning = compared.tuning
     collapsed = used <= max(ZERO * norm, USED)
     help = Help("slack", float(tuning.score or 0.0), compared.without, compared.error, collapsed)
@@ -96,14 +96,9 @@ def tuned_slack(design: Design, options: Options) -> tuple[Compared, Spec, Solut
     compared = tune_slack(design, options)
     spec = build_slack(design, compared.tuning.setting)
     solution = fit_baseline(spec.model, compared.tuning.C)
-    if options.C is None and _norms(spec, solution)[0] <= USED:
+    if options.C is None and spec.used_by(solution.v) <= USED:
         return _useful(design, compared, options) or (compared, spec, solution)
     return compared, spec, solution
-
-
-def _norms(spec: Spec, solution: Solution) -> tuple[float, float]:
-    """Return the norm of the weights, and that of weights and correcting functions together."""
-    return spec.used_by(solution.v), spec.norm_of(solution.v)
 
 
 def _useful(design: Design, compared: Compared, options: Options) -> tuple[Compared, Spec, Solution] | None:
@@ -119,8 +114,7 @@ def _useful(design: Design, compared: Compared, options: Options) -> tuple[Compa
         setting = replace(tuning.setting, gamma=float(gamma))
         spec = build_slack(design, setting)
         for row, solution in zip(rows.index, fit_path(spec.model, rows["C"].tolist()), strict=True):
-            used, _ = _norms(spec, solution)
-            if used > USED:
+            if spec.used_by(solution.v) > USED:
                 found.append((int(row), spec, solution))
     if not found:
         return None

@@ -405,9 +405,9 @@ class _Problem:
         steps: int,
         correcting: ModelledSolution | None = None,
     ) -> Machine:
-        beta = self.rows.coefficients(alpha)
         if self.setting.slack != "free" and np.ptp(f) < NOISE:
-            beta, f, b = np.zeros_like(beta), np.zeros_like(f), np.zeros_like(b)
+            alpha, f, b = np.zeros_like(alpha), np.zeros_like(f), np.zeros_like(b)
+        beta = self.rows.coefficients(alpha)
         keep = np.flatnonzero(beta != 0)
         # Back from the levels that occur to all levels: one without samples gets an empty interval.
         below = np.searchsorted(self.used, np.arange(1, self.n_levels), side="right")
@@ -468,8 +468,6 @@ def supporting(machine: Machine) -> np.ndarray:
     >>> supporting(fit_machine(x, np.array([1, 1, 2, 2]), 2, Setting(kernel="linear", C=10.0, solver="qp")))
     array([False,  True,  True, False])
     """
-    if not len(machine.support):  # nothing was left of the decision function
-        return np.zeros(machine.rows.n, dtype=bool)
     share, _ = shares(machine.rows, machine.alpha)
     return np.bincount(machine.rows.sample, share > SUPPORT, minlength=machine.rows.n) > 0
 

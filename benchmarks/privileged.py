@@ -16,16 +16,16 @@ from common import RESULTS, markdown, parser, provenance, run, selection_scores,
 from threadpoolctl import threadpool_limits
 
 import relbounds as rb
-from relbounds.baseline import fit_baseline
 from relbounds.design import make_design
 from relbounds.errors import OptionError
-from relbounds.fit_privileged import is_able, tuned_slack
+from relbounds.linear.model import build, decide
+from relbounds.linear.privileged.fit import is_able, tuned_slack
+from relbounds.linear.privileged.models import teacher_design, teacher_slacks, teacher_weights
+from relbounds.linear.privileged.tuning import tune_teacher
+from relbounds.linear.tuning import tune
 from relbounds.metrics import mmae
 from relbounds.options import make_options
-from relbounds.privileged import teacher_design, teacher_slacks, teacher_weights
-from relbounds.spec import build, decide
-from relbounds.tune import tune
-from relbounds.tune_privileged import tune_teacher
+from relbounds.solver.optimum import fit_baseline
 
 WAYS: dict[str, dict[str, Any]] = {
     "slack, published": {"privileged": "slack", "residual": np.inf},

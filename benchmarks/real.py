@@ -22,15 +22,15 @@ import pandas as pd
 
 import relbounds as rb
 from relbounds import datasets
-from relbounds.baseline import fit_baseline, smallest_C
-from relbounds.bounds import relevance, signed_ranges
 from relbounds.design import make_design
-from relbounds.lp.batch import share_active
-from relbounds.lp.problem import Polytope
+from relbounds.linear.model import Setting, build, decide
+from relbounds.linear.ranges import relevance, signed_ranges
+from relbounds.linear.tuning import tune
 from relbounds.metrics import f1_weighted, mae, mmae, mze, r2
 from relbounds.options import Options
-from relbounds.spec import Setting, build, decide
-from relbounds.tune import tune
+from relbounds.solver.engines.batch import share_active
+from relbounds.solver.optimum import fit_baseline, smallest_C
+from relbounds.solver.polytope import Polytope
 
 # The thesis, table 4.5 (30 holdouts of 25 %): MMAE of the explicit and the implicit model.
 PUBLISHED = {"winequality-red": (0.868, 0.790), "tae": (0.552, 0.664)}

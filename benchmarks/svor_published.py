@@ -25,7 +25,7 @@ from svor_slacks import TRIALS, judge, report, shown, slack_models
 
 from relbounds.kernel.kernels import make_kernel
 from relbounds.kernel.machine import Setting, fit_machine
-from relbounds.kernel.tune import COARSE_C, COARSE_WIDTH, FINE, Arrays, tune
+from relbounds.kernel.tuning import COARSE_C, COARSE_WIDTH, FINE, Arrays, tune
 
 PACKAGES = ("relbounds", "numpy", "scipy", "pandas", "cvxopt", "numba", "statsmodels")
 # Published: mean and standard deviation of the mean zero-one and the mean absolute error over 20 splits.

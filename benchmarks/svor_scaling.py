@@ -23,7 +23,7 @@ from common import RESULTS, markdown, provenance, write
 from matplotlib import pyplot as plt
 
 from relbounds.kernel.kernels import Kernel
-from relbounds.kernel.problem import make_margin_rows
+from relbounds.kernel.margins import make_margin_rows
 from relbounds.kernel.smo import solve_smo
 
 SIZES = (100, 150, 225, 340, 500, 750, 1100, 1600, 2400, 3500, 5000, 7000, 10000)

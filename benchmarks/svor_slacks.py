@@ -30,7 +30,7 @@ from relbounds.kernel.machine import (
     slack_matrix,
     supporting,
 )
-from relbounds.kernel.tune import Arrays, folds_of, tune
+from relbounds.kernel.tuning import Arrays, folds_of, tune
 from relbounds.metrics import mae, mze
 
 METHODS = ("free", "modelled", "mixed", "mixed, v = 1")

@@ -11,7 +11,6 @@ Examples
 
 from relbounds import datasets, metrics, simulate
 from relbounds.api import fit_design, relbounds
-from relbounds.compare import Comparison, compare
 from relbounds.errors import (
     DataError,
     FormulaError,
@@ -25,6 +24,7 @@ from relbounds.errors import (
 from relbounds.forest import ForestResults, forest_relevance
 from relbounds.kernel import SvorResults, svor
 from relbounds.results import RelboundsResults, load
+from relbounds.show.comparison import Comparison, compare
 
 __version__ = "0.1.0"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from relbounds.design import Design, make_design
-from relbounds.fit_privileged import fit_any
+from relbounds.linear.privileged.fit import fit_any
 from relbounds.options import make_options
 from relbounds.parallel import one_thread
 from relbounds.results import RelboundsResults

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
-from relbounds import tables
-from relbounds.analysis import Analysis
-from relbounds.difficulty import Lessons, mention_privileged
 from relbounds.errors import DataError
-from relbounds.explore import Explore
-from relbounds.fit import Fitted
-from relbounds.probes import PARTS, Interval
-from relbounds.spec import decide
-from relbounds.tune import METRICS
+from relbounds.explore.difficulty import Lessons, mention_privileged
+from relbounds.linear.fit import Fitted
+from relbounds.linear.model import decide
+from relbounds.linear.noise.published import PARTS, Interval
+from relbounds.linear.tuning import METRICS
+from relbounds.protocol import Analysis
+from relbounds.questions import Explore
+from relbounds.show import summary as tables
 
 
 @dataclass(frozen=True)

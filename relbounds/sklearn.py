@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from relbounds.api import fit_design
 from relbounds.design import design_from_arrays
+from relbounds.design.data import check_weights
 from relbounds.errors import DataError, MissingExtraError, OptionError, RelboundsWarning
-from relbounds.frames import check_weights
 from relbounds.results import RelboundsResults
 
 try:

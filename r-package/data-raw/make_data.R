@@ -1,6 +1,6 @@
 # Makes data/*.rda from the CSV files that the Python package ships, so that both have the same data.
 # Run from the root of the repository: Rscript r-package/data-raw/make_data.R
-from <- function(file) utils::read.csv(file.path("data", file), stringsAsFactors = FALSE)
+from <- function(file) utils::read.csv(file.path("relbounds", "datasets", file), stringsAsFactors = FALSE)
 to <- function(name) file.path("r-package", "data", paste0(name, ".rda"))
 
 severity <- from("severity.csv")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.probes import Interval
+from relbounds.linear.noise.published import Interval
 
 Array = NDArray[np.float64]
 

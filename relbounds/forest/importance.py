@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.forest.learner import Learner, Problem, objective, train
+from relbounds.linear.noise.published import Interval, prediction_interval, tail_probability
 from relbounds.parallel import run
-from relbounds.probes import Interval, prediction_interval, tail_probability
 from relbounds.progress import stage
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from relbounds import plots
+from relbounds.show.figures import bounds as plots
 
 if TYPE_CHECKING:
     from relbounds.forest.results import ForestResults

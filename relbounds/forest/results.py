@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
-from relbounds.analysis import Analysis
 from relbounds.design import Design
-from relbounds.forest import show
+from relbounds.forest import summary as show
 from relbounds.forest.facts import Found, Settings
 from relbounds.forest.importance import chance
+from relbounds.protocol import Analysis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 import relbounds as rb
-from relbounds.constraints import phrase
+from relbounds.explore.constrain import phrase
 from relbounds.interop.plain import as_plain, columns, listed, restore, scalar
 from relbounds.results import RelboundsResults
 

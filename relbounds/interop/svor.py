@@ -12,7 +12,7 @@ from relbounds.interop.explore import whole
 from relbounds.interop.plain import columns, make_design, scalar
 from relbounds.kernel.api import fit_svor
 from relbounds.kernel.machine import supporting
-from relbounds.kernel.tune import SCORES
+from relbounds.kernel.tuning import SCORES
 
 
 def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

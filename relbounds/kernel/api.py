@@ -14,7 +14,7 @@ from relbounds.errors import DataError, OptionError
 from relbounds.kernel.kernels import check_matrix
 from relbounds.kernel.machine import Setting, check_setting, fit_machine
 from relbounds.kernel.results import SvorResults
-from relbounds.kernel.tune import TUNED, Arrays, tune
+from relbounds.kernel.tuning import TUNED, Arrays, tune
 
 
 def svor(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relbounds.errors import SolverError
-from relbounds.kernel.problem import MarginRows
+from relbounds.kernel.margins import MarginRows
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def order_multipliers(rows: MarginRows, alpha: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
     >>> order_multipliers(rows, np.array([1.0, 0.5, 0.5, 1.0]))
     array([0. , 0.5])
@@ -54,7 +54,7 @@ def shares(rows: MarginRows, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
     >>> shares(rows, np.array([1.0, 0.0, 0.0, 2.0]))[0]
     array([0.5, 0. , 0. , 1. ])
@@ -70,7 +70,7 @@ def margins(rows: MarginRows, b: np.ndarray, f: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
     >>> margins(rows, np.array([-1.0, 1.0]), np.array([-2.0, 0.0, 2.5]))
     array([0. , 0. , 0. , 0.5])
@@ -91,7 +91,7 @@ def threshold_intervals(
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
     >>> threshold_intervals(rows, np.zeros(4), np.array([-2.0, 0.0, 4.0]))
     (array([-1.,  1.]), array([-1.,  3.]))
@@ -140,7 +140,7 @@ def thresholds(
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> rows = make_margin_rows(np.array([1, 2, 3]), 3, C=2.0)
     >>> thresholds(rows, np.zeros(4), np.array([-2.0, 0.0, 4.0]), tol=1e-3)
     array([-1.,  2.])
@@ -178,7 +178,7 @@ def check_free(rows: MarginRows, alpha: np.ndarray, b: np.ndarray, f: np.ndarray
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> rows = make_margin_rows(np.array([1, 2]), 2, C=10.0)
     >>> found = check_free(rows, np.array([0.5, 0.5]), np.array([0.0]), np.array([-1.0, 1.0]))
     >>> found.violation, found.gap

@@ -20,7 +20,7 @@ from relbounds.kernel.kkt import (
     shares,
     thresholds,
 )
-from relbounds.kernel.problem import MarginRows, check_cost, check_order, make_margin_rows
+from relbounds.kernel.margins import MarginRows, check_cost, check_order, make_margin_rows
 from relbounds.kernel.qp import solve_qp
 from relbounds.kernel.slacks import ModelledSolution, solve_modelled
 from relbounds.kernel.smo import have_numba, scaled_start, solve_smo

@@ -17,9 +17,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_matrix
 
 from relbounds.errors import SolverError
-from relbounds.kernel.interior import FLOOR, Apply, Factor, QPSolution, interior_point, small_solver
 from relbounds.kernel.kernels import root
-from relbounds.kernel.problem import MarginRows
+from relbounds.kernel.lean_qp import FLOOR, Apply, Factor, QPSolution, interior_point, small_solver
+from relbounds.kernel.margins import MarginRows
 
 BALANCE = 1e-8  # how well the equalities must hold
 
@@ -184,7 +184,7 @@ def balance_matrix(rows: MarginRows) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> balance_matrix(make_margin_rows(np.array([1, 2, 3]), 3))
     array([[-1.,  1.,  0.,  0.,  1.],
            [ 0.,  0., -1.,  1., -1.]])
@@ -215,7 +215,7 @@ def solve_qp(
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> x = np.array([[-1.0], [1.0]])
     >>> solve_qp(x @ x.T, make_margin_rows(np.array([1, 2]), 2, C=10.0))[0].round(6)
     array([0.5, 0.5])

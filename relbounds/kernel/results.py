@@ -15,10 +15,10 @@ from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
 
 from relbounds.design import Design
 from relbounds.errors import DataError, OptionError, nearest
-from relbounds.keeping import Kept
 from relbounds.kernel.kkt import Optimality
 from relbounds.kernel.machine import Machine, bounded, supporting
-from relbounds.kernel.tune import SCORES, Tuned
+from relbounds.kernel.tuning import SCORES, Tuned
+from relbounds.saving import Kept
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

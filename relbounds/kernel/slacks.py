@@ -22,9 +22,9 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 from scipy.sparse import csr_matrix
 
 from relbounds.errors import OptionError
-from relbounds.kernel.interior import Apply, inverse
 from relbounds.kernel.kernels import root
-from relbounds.kernel.problem import MarginRows
+from relbounds.kernel.lean_qp import Apply, inverse
+from relbounds.kernel.margins import MarginRows
 from relbounds.kernel.qp import balance_matrix, box_qp
 
 GOOD = 1e-3  # least ratio of eigenvalues at which the inverse of a kernel matrix is trusted
@@ -117,7 +117,7 @@ def solve_modelled(
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> x = np.array([[-2.0], [-1.0], [0.5], [1.0], [-0.5], [2.0]])
     >>> rows = make_margin_rows(np.array([1, 1, 1, 2, 2, 2]), 2, "implicit", C=1.0)
     >>> s = solve_modelled(x @ x.T, np.exp(-(x - x.T) ** 2), rows, gamma=1.0)

@@ -11,7 +11,7 @@ import numpy as np
 from relbounds.errors import MissingExtraError, SolverError
 from relbounds.kernel.kernels import Kernel
 from relbounds.kernel.kkt import order_multipliers
-from relbounds.kernel.problem import MarginRows
+from relbounds.kernel.margins import MarginRows
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def scaled_start(rows: MarginRows, alpha: np.ndarray, f: np.ndarray, ratio: floa
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> rows = make_margin_rows(np.array([1, 2]), 2, C=10.0)
     >>> scaled_start(rows, np.array([0.5, 0.5]), np.array([-1.0, 1.0]), 10.0)
     array([0.5, 0.5])
@@ -82,7 +82,7 @@ def solve_smo(
     Examples
     --------
     >>> import numpy as np
-    >>> from relbounds.kernel.problem import make_margin_rows
+    >>> from relbounds.kernel.margins import make_margin_rows
     >>> x = np.array([[-1.0], [1.0]])
     >>> solve_smo(x, Kernel("linear"), make_margin_rows(np.array([1, 2]), 2, C=10.0)).alpha.round(6)
     array([0.5, 0.5])

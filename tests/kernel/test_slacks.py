@@ -8,7 +8,7 @@ import pytest
 
 from relbounds.kernel.kernels import Kernel, root
 from relbounds.kernel.machine import Setting, fit_machine, fit_mixes, supporting
-from relbounds.kernel.problem import make_margin_rows
+from relbounds.kernel.margins import make_margin_rows
 from relbounds.kernel.slacks import solve_modelled
 
 

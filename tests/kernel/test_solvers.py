@@ -12,7 +12,7 @@ from relbounds.errors import DataError, MissingExtraError, OptionError, SolverEr
 from relbounds.kernel import kkt, smo
 from relbounds.kernel.kernels import Kernel, check_matrix, make_kernel
 from relbounds.kernel.machine import Setting, fit_machine, supporting
-from relbounds.kernel.problem import check_cost, make_margin_rows, row_weights
+from relbounds.kernel.margins import check_cost, make_margin_rows, row_weights
 from relbounds.kernel.qp import solve_qp
 from relbounds.kernel.smo import solve_smo
 

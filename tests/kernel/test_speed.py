@@ -8,14 +8,14 @@ import pytest
 
 from relbounds.errors import SolverError
 from relbounds.kernel import qp
-from relbounds.kernel.interior import interior_point
 from relbounds.kernel.kernels import Kernel
+from relbounds.kernel.lean_qp import interior_point
 from relbounds.kernel.machine import Setting, fit_machine, fit_mixes
-from relbounds.kernel.problem import make_margin_rows
+from relbounds.kernel.margins import make_margin_rows
 from relbounds.kernel.qp import solve_qp
 from relbounds.kernel.slacks import solve_modelled
 from relbounds.kernel.smo import scaled_start, solve_smo
-from relbounds.kernel.tune import Arrays, choose, folds_of, tune
+from relbounds.kernel.tuning import Arrays, choose, folds_of, tune
 from relbounds.metrics import mae
 
 

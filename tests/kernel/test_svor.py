@@ -10,7 +10,7 @@ import pytest
 import relbounds as rb
 from relbounds.errors import DataError, FormulaError, OptionError
 from relbounds.kernel.machine import Setting
-from relbounds.kernel.tune import COARSE_C, COARSE_WIDTH, Arrays, choose, folds_of, tune
+from relbounds.kernel.tuning import COARSE_C, COARSE_WIDTH, Arrays, choose, folds_of, tune
 
 matplotlib.use("Agg")
 

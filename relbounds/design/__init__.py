@@ -1,0 +1,9 @@
+"""Formula and data in, arrays out.
+
+Gets a formula and a table. Gives a :class:`Design`: features as arrays, with names, terms, levels and scales, which
+applies itself to new rows. Knows nothing of models.
+"""
+
+from relbounds.design.design import Design, design_from_arrays, make_design
+
+__all__ = ["Design", "design_from_arrays", "make_design"]

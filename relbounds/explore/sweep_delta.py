@@ -1,0 +1,181 @@
+"""How the answer depends on the tolerance: bounds and classes as functions of delta."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from relbounds.errors import OptionError, RelboundsWarning
+from relbounds.linear.fit import Fitted, finish
+from relbounds.linear.model import FloatArray
+from relbounds.linear.ranges import resolve_delta
+from relbounds.options import Options
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from relbounds.results import RelboundsResults
+
+# The default grid, from numerically optimal models to loose ones, in multiples of one standard error.
+GRID = (0.01, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Bounds and classes of every feature along a grid of tolerances.
+
+    Attributes
+    ----------
+    deltas : ndarray
+        The tolerances, ascending.
+    table : DataFrame
+        One row a tolerance and feature: ``lower``, ``upper``, ``signed_lower``, ``signed_upper``,
+        ``relevance`` and more, indexed by ``delta`` and ``feature``.
+    noise : DataFrame
+        The noise threshold of ``upper`` at each tolerance, by part.
+    delta : float
+        The tolerance of the fit.
+
+    Examples
+    --------
+    >>> import relbounds as rb
+    >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+    >>> found = rb.relbounds(data.formula, data.data, C=1.0, probes=10).sweep([0.001, 0.1])
+    >>> found.table.loc[0.001, "relevance"].tolist()
+    ['strong', 'weak', 'weak', 'irrelevant']
+    """
+
+    deltas: FloatArray
+    table: pd.DataFrame
+    noise: pd.DataFrame
+    delta: float
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """Where classes change: for each feature and change, the tolerances between which it happens.
+
+        Columns ``feature``, ``after`` (the last tolerance of the old class), ``by`` (the first of the new
+        one), ``was`` and ``becomes``.
+        """
+        classes = self.classes
+        records = []
+        for feature, row in classes.iterrows():
+            values = row.to_numpy()
+            for i in np.flatnonzero(values[1:] != values[:-1]):
+                records.append((feature, self.deltas[i], self.deltas[i + 1], values[i], values[i + 1]))
+        return pd.DataFrame(records, columns=["feature", "after", "by", "was", "becomes"])
+
+    @property
+    def classes(self) -> pd.DataFrame:
+        """The class of each feature (rows) at each tolerance (columns)."""
+        wide = self.table["relevance"].unstack("delta")
+        return wide.loc[self.table.loc[self.deltas[0]].index]
+
+    @property
+    def strong_until(self) -> pd.Series:
+        """The largest tolerance up to which each feature is strong without a break; NaN if it never is."""
+        strong = (self.classes == "strong").to_numpy()
+        unbroken = np.cumprod(strong, axis=1).sum(axis=1)
+        values = [self.deltas[count - 1] if count else np.nan for count in unbroken]
+        return pd.Series(values, index=self.classes.index, name="strong_until")
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the bounds along the tolerance; see :func:`relbounds.show.figures.others.plot_sweep`."""
+        from relbounds.show.figures.others import plot_sweep
+
+        return plot_sweep(self, ax=ax, **options)
+
+    def __repr__(self) -> str:
+        changes = self.changes
+        head = f"Sweep over {len(self.deltas)} tolerances, {self.deltas[0]:.3g} to {self.deltas[-1]:.3g}"
+        return head + ("; no class changes" if changes.empty else "\n" + changes.to_string(index=False))
+
+
+def sweep(
+    fit: RelboundsResults, delta: Sequence[float | str] | None = None, *, probes: int | None = None
+) -> Sweep:
+    """Recompute bounds and classes for several tolerances around the same best model.
+
+    The set of equivalent models grows with the tolerance, so intervals only widen. What noise can reach grows
+    as well; it is estimated anew at each tolerance, with the same permutations.
+
+    Parameters
+    ----------
+    fit : RelboundsResults
+    delta : sequence of float or {"1se", "2se"}, optional
+        By default seven values from a hundredth of a standard error to two of them.
+    probes : int, optional
+        Permuted features at each tolerance; as many as in the fit by default.
+
+    Returns
+    -------
+    Sweep
+
+    Examples
+    --------
+    >>> import relbounds as rb
+    >>> data = rb.datasets.load_severity()
+    >>> fit = rb.relbounds("severity ~ age + stiffness + crp + esr", data, C=0.1, probes=10)
+    >>> found = sweep(fit, [0.001, 0.02, 0.5])
+    >>> widths = (found.table["upper"] - found.table["lower"]).unstack("delta")
+    >>> bool((widths.diff(axis=1).iloc[:, 1:] > -1e-6).all(axis=None))
+    True
+    """
+    refuse_wishes(fit, "sweep")
+    fitted = fit._fitted
+    deltas = read_deltas(fitted, delta)
+    options = fitted.options if probes is None else fitted.options.replace(probes=probes)
+    frames, noise = [], []
+    with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
+        # too few probes at one tolerance is no news of its own: the noise threshold shows it
+        warnings.simplefilter("ignore", RelboundsWarning)
+        for value in deltas:
+            table, thresholds = at_delta(fitted, options.replace(delta=float(value)))
+            frames.append(table)
+            noise.append(thresholds)
+    index = pd.Index(deltas, name="delta")
+    table = pd.concat(frames, keys=deltas, names=["delta", "feature"])
+    return Sweep(deltas, table, pd.DataFrame(noise, index=index), fitted.delta)
+
+
+def refuse_wishes(fit: RelboundsResults, what: str) -> None:
+    """Refuse a what-if where only a fit will do."""
+    if getattr(fit._fitted, "wishes", {}):
+        raise OptionError(
+            f"{what}() needs a fit without constraints; call it on the fit that was constrained."
+        )
+
+
+def read_deltas(fitted: Fitted, delta: Sequence[float | str] | None) -> FloatArray:
+    """Return the tolerances as numbers, ascending and each once."""
+    losses = fitted.spec.sample_losses(fitted.solution.v)
+    rho = float(losses.sum())
+    if delta is None:
+        one = resolve_delta("1se", losses, rho)
+        return np.unique([*(one * step for step in GRID), fitted.delta])
+    given = [delta] if isinstance(delta, str | float | int) else list(delta)
+    if len(given) == 0:
+        raise OptionError("delta is empty; give tolerances such as [0.001, 0.01, 0.1], or leave it out.")
+    for value in given:
+        fitted.options.replace(delta=value)  # says what is wrong with it
+    return np.unique([resolve_delta(value, losses, rho) for value in given])
+
+
+def at_delta(fitted: Fitted, options: Options) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return the table at another tolerance, and what noise reaches there, by part."""
+    again = finish(
+        fitted.design, options, fitted.tuning, fitted.spec, fitted.solution, fitted.norm, (), fitted.help
+    )
+    table = again.table
+    noise = {part: pair[1].upper for part, pair in again.intervals.items()}
+    if fitted.help is not None and fitted.help.teacher is not None:
+        taught, high = at_delta(fitted.help.teacher, options)
+        table = pd.concat([table, taught.assign(part="privileged")])
+        noise["privileged"] = high["regular"]
+    return table, noise

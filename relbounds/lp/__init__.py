@@ -1,1 +1,0 @@
-"""Linear programs over the polytope of equally good models."""

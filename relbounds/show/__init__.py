@@ -1,0 +1,1 @@
+"""What readers see: summary, tables for papers, comparisons, figures, report."""

@@ -1,0 +1,1 @@
+"""One file a figure; matplotlib and seaborn load when one is drawn."""

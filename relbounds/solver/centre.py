@@ -1,0 +1,87 @@
+"""Starts from the middle of a set: from there every direction is reached in few iterations.
+
+The analytic centre is where the product of all slacks is largest. Without an objective the multipliers there may have
+any common scale; a direction picks the one at which its pull just begins to be felt.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.predictor_corrector import Columns, Core, State
+from relbounds.solver.starts import balanced
+
+# Newton steps toward the centre at most, and the least product of slack and multiplier, against the mean, that will do.
+ROUNDS, EVEN = 8, 0.2
+
+
+def centred(core: Core, v: np.ndarray, columns: Columns | None) -> State:
+    """Return states near the analytic centre of each problem's set, from points strictly inside.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> from relbounds.solver.polytope import Polytope
+    >>> from relbounds.solver.reduced import reduce
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> core = reduce(Polytope(model, norm=1.0, loss=0.5)).core
+    >>> 0.5 < centred(core, np.array([[0.999]]), None).v[0, 0] < 0.95
+    np.True_
+    """
+    at = balanced(core, v, np.ones(len(v)), columns)
+    nothing = np.zeros_like(v)
+    with np.errstate(all="ignore"):
+        for _ in range(ROUNDS):
+            mean = at.products() / at.S.shape[1]
+            residual = interior.residual_of(core, at, nothing, columns)
+            even = np.min(at.S * at.Z, axis=1) > EVEN * mean
+            if np.all(even & (np.max(np.abs(residual), axis=1) <= 1e-3 * mean)):
+                break
+            last = at.take(np.arange(len(v)))
+            interior.recentre(core, at, mean, residual, columns)
+            broken = ~(np.isfinite(at.S).all(axis=1) & np.isfinite(at.Z).all(axis=1))
+            if broken.any():
+                at.put(np.flatnonzero(broken), last.take(broken))
+    return at
+
+
+def aimed(core: Core, centre: State, which: np.ndarray, d: np.ndarray, columns: Columns | None) -> State:
+    """Return a start for each direction: one of the centres, its multipliers scaled to the direction's pull.
+
+    Parameters
+    ----------
+    core : Core
+        The problem.
+    centre : State
+        Centres.
+    which : ndarray of int, shape (B,)
+        The centre each direction starts from.
+    d : ndarray, shape (B, q)
+        Directions.
+    columns : Columns, optional
+        Columns of the centres.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> from relbounds.solver.polytope import Polytope
+    >>> from relbounds.solver.reduced import reduce
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> core = reduce(Polytope(model, norm=1.0, loss=0.5)).core
+    >>> start = aimed(core, centred(core, np.array([[0.7]]), None), np.zeros(2, dtype=int), np.eye(1)[[0, 0]], None)
+    >>> start.which.tolist()
+    [0, 1]
+    """
+    with np.errstate(all="ignore"):
+        mean = centre.products() / centre.S.shape[1]
+        pull = interior.spread_of(core, centre, columns, which, d)
+        scale = np.sqrt(np.maximum(pull, 0.0) / mean[which])
+    scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0 / mean[which])
+    start = centre.take(which)
+    start.Z *= scale[:, None]
+    start.weight *= scale
+    start.price *= scale
+    start.iterations[:] = 0
+    start.which = np.arange(len(which))
+    return start

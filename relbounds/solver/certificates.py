@@ -1,0 +1,372 @@
+"""Primal values and dual bounds from the original data, whatever an engine claims.
+
+A value counts only at a point that keeps every budget and constraint, and a bound only from multipliers that satisfy
+the dual constraints; points and multipliers of an engine are moved until they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.reduced import Duals, is_lossless
+
+# The accuracy promised for every bound, relative to the norm of the baseline.
+PROMISED = 1e-6
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """Columns of ``G`` (B, R), of ``A`` (B, m) and ``linear`` (B,) where they change, for those of the model.
+
+    With several columns per problem every array, `index` (B, k) among them, has one more axis after the first.
+    """
+
+    index: np.ndarray
+    G: np.ndarray
+    A: np.ndarray | None = None
+    linear: np.ndarray | None = None
+
+    def take(self, some: np.ndarray) -> Replaced:
+        """Return the columns of some problems."""
+        A, linear = (None if x is None else x[some] for x in (self.A, self.linear))
+        return Replaced(self.index[some], self.G[some], A, linear)
+
+    @property
+    def several(self) -> Replaced:
+        """The same with an axis over the columns of a problem."""
+        if self.index.ndim == 2:
+            return self
+        A, linear = (None if x is None else x[:, None] for x in (self.A, self.linear))
+        return Replaced(self.index[:, None], self.G[:, None], A, linear)
+
+
+def slopes_of(polytope: Polytope, columns: Replaced | None) -> np.ndarray:
+    """Return the linear part of the loss, shape (q,) or one row per problem where it changes."""
+    linear = polytope.model.linear
+    if columns is None or columns.linear is None:
+        return linear
+    out = np.tile(linear, (len(columns.index), 1))
+    own = columns.several
+    out[np.arange(len(out))[:, None], own.index] = own.linear
+    return out
+
+
+def rows_at(
+    polytope: Polytope, points: np.ndarray, columns: Replaced | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``G v`` and ``A v`` for every point, from the original data."""
+    model = polytope.model
+    Gv, Av = points @ model.G.T, points @ model.A.T
+    if columns is not None:
+        columns = columns.several
+        own = points[np.arange(len(points))[:, None], columns.index][:, None, :]
+        Gv += np.matmul(own, columns.G - model.G.T[columns.index])[:, 0]
+        if columns.A is not None:
+            Av += np.matmul(own, columns.A - model.A.T[columns.index])[:, 0]
+    return Gv, Av
+
+
+def _back(polytope: Polytope, duals: Duals, columns: Replaced | None) -> np.ndarray:
+    """Return ``G' beta + A' alpha`` from the original data."""
+    model = polytope.model
+    out = duals.beta @ model.G + duals.alpha @ model.A
+    if columns is not None:
+        columns = columns.several
+        each, j = np.arange(len(out))[:, None], columns.index
+        hard = model.A.T[j] if columns.A is None else columns.A
+        out[each, j] = (columns.G @ duals.beta[:, :, None] + hard @ duals.alpha[:, :, None])[:, :, 0]
+    return out
+
+
+def pull_of(
+    polytope: Polytope,
+    directions: np.ndarray,
+    duals: Duals,
+    price: np.ndarray,
+    columns: Replaced | None = None,
+) -> np.ndarray:
+    """Return how hard a direction and the rows' multipliers pull at each variable; the norm has to hold it."""
+    return directions - price[:, None] * slopes_of(polytope, columns) + _back(polytope, duals, columns)
+
+
+def inside(
+    polytope: Polytope, points: np.ndarray, anchor: np.ndarray, columns: Replaced | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points pulled toward `anchor` just enough to lie in the polytope, and whether they do.
+
+    Norm and loss are convex, so along the way to the anchor they are at most the mixture of the two ends: the
+    step follows in closed form.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set.
+    points, anchor : ndarray, shape (B, q)
+        Engine's points, and points well inside the set.
+    columns : Replaced, optional
+        Columns that differ from point to point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([0.5]))
+    >>> inside(tope, np.array([[2.0]]), np.array([[0.5]]))[0].round(9).tolist()
+    [[1.0]]
+    """
+    model = polytope.model
+    points = np.clip(points, model.lower, model.upper)
+    p, l, B = polytope.budgets
+    strict = is_lossless(polytope)
+    priced = model.c > 0
+    slopes = slopes_of(polytope, columns)
+
+    def terms(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        Gv, Av = rows_at(polytope, v, columns)
+        margin = Gv - model.h
+        loss = np.sum(v * slopes, axis=1) - np.minimum(margin, 0.0) @ model.c
+        room = B - p * (np.abs(v) @ model.penalty)[:, None] - l * loss[:, None]
+        hard = [Av - model.a, v - model.lower, model.upper - v]
+        if strict:
+            # without a loss budget every priced row is a hard one
+            room = room[:, :1]
+            hard.append(margin[:, priced])
+        # room that is infinite never limits a step
+        rows = np.where(np.isfinite(np.hstack(hard)), np.hstack(hard), 1.0)
+        return room, rows
+
+    step = np.ones(len(points))
+    at_anchor, good = None, np.zeros(len(points), dtype=bool)
+    for shrink in (0.0, 1e-13, 1e-11, 1e-9, 1e-6):
+        trial = anchor + (step * (1 - shrink))[:, None] * (points - anchor)
+        trial[step * (1 - shrink) == 1.0] = points[step * (1 - shrink) == 1.0]
+        trial = np.clip(trial, model.lower, model.upper)
+        room, rows = terms(trial)
+        everything = np.hstack([room, rows])
+        good = np.min(everything, axis=1, initial=np.inf) >= 0
+        if good.all():
+            break
+        if at_anchor is None:
+            at_anchor = np.hstack(terms(anchor))
+            with np.errstate(all="ignore"):
+                limit = np.where(everything < 0, at_anchor / (at_anchor - everything), 1.0)
+            step = np.where(good, 1.0, np.clip(np.min(limit, axis=1, initial=1.0), 0.0, 1.0))
+            step = np.where(np.isfinite(step), step, 0.0)
+    if not good.all():
+        trial = np.where(good[:, None], trial, anchor)
+        room, rows = terms(trial)
+        good = np.min(np.hstack([room, rows]), axis=1, initial=np.inf) >= 0
+    return trial, good
+
+
+def dual_bound(
+    polytope: Polytope, directions: np.ndarray, duals: Duals, columns: Replaced | None = None
+) -> np.ndarray:
+    """Return upper bounds on ``max direction . v`` over the polytope by weak duality.
+
+    Multipliers that break the dual constraints are repaired first: those of rows are clipped and moved so that free
+    variables balance, and the multipliers of the budgets are raised as far as the others ask for. What is left of an
+    imbalance on a free variable is charged with the largest value the variable can take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([0.5]))
+    >>> dual_bound(tope, np.eye(1), Duals(np.zeros((1, 2)), np.zeros((1, 1)), np.zeros((1, 0)))).tolist()
+    [1.0]
+    """
+    model = polytope.model
+    p, l, B = polytope.budgets
+    split = B.size == 2
+    lam = np.maximum(duals.lam, 0.0)
+    beta, alpha = np.maximum(duals.beta, 0.0), np.maximum(duals.alpha, 0.0)
+    beta[:, model.c <= 0] = 0.0
+    price = lam @ l
+    strict = is_lossless(polytope)
+    if not strict:
+        # multipliers a hair above their ceiling are cut back; the ceiling itself is the budget's multiplier
+        np.minimum(beta, price[:, None] * model.c, out=beta)
+    boxed = (model.lower > -np.inf) & (model.upper < np.inf)
+    loose = (model.penalty <= 0) & ~boxed
+    duals = _balance(polytope, directions, Duals(lam, beta, alpha), columns, loose, strict)
+    if strict:
+        with np.errstate(all="ignore"):
+            need = np.max(np.where(model.c > 0, duals.beta / model.c, 0.0), axis=1, initial=0.0)
+        price = np.maximum(price, need)
+    reduced = pull_of(polytope, directions, duals, price, columns)
+    if not strict and columns is None:
+        reduced = _mend(polytope, directions, duals, loose, reduced)
+    # the multiplier of the norm must dominate every variable that nothing else holds
+    with np.errstate(all="ignore"):
+        slope = np.where(model.penalty > 0, np.abs(reduced) / model.penalty, 0.0)
+    held = np.where(reduced > 0, model.upper < np.inf, model.lower > -np.inf)
+    need = np.max(np.where(held, 0.0, slope), axis=1, initial=0.0)
+    offered = lam @ p
+    if split:
+        norm = np.maximum(need, offered) if held.any() else need
+        bound = norm * B[0] + price * B[1]
+    else:
+        more = np.maximum(need - offered, 0.0) / p[0]
+        norm = offered + more * p[0]
+        bound = (lam[:, 0] + more) * B[0]
+        if model.linear.any() or strict:
+            # raising a joint multiplier also raises the price of the linear loss: charge that part in full
+            shift = np.abs(more[:, None] * l[0] * slopes_of(polytope, columns))
+            bound = bound + shift @ largest_values(polytope)
+    bound = bound - duals.beta @ model.h - duals.alpha @ model.a
+    bound = bound + _held_terms(polytope, reduced, norm, held & ((model.penalty > 0) | boxed))
+    left = np.where(loose & (model.penalty <= 0), np.abs(reduced), 0.0)
+    if left.any():
+        bound = bound + left @ np.where(loose, largest_values(polytope), 0.0)
+    return bound
+
+
+def _held_terms(polytope: Polytope, reduced: np.ndarray, norm: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Return ``sum_j max (r_j v_j - norm penalty_j |v_j|)`` over the boxes of variables that have one."""
+    model = polytope.model
+    if not held.any():
+        return np.zeros(len(reduced))
+    some = held.any(axis=0)
+    r, weight = reduced[:, some], norm[:, None] * model.penalty[some]
+    low, high = model.lower[some], model.upper[some]
+    ends = []
+    for end in (low, high):
+        finite = np.where(np.isfinite(end), end, 0.0)
+        ends.append(np.where(np.isfinite(end), r * finite - weight * np.abs(finite), -np.inf))
+    zero = np.where((low <= 0) & (high >= 0), 0.0, -np.inf)
+    best = np.maximum(np.maximum(ends[0], ends[1]), zero)
+    return best.sum(axis=1)
+
+
+def _balance(
+    polytope: Polytope,
+    directions: np.ndarray,
+    duals: Duals,
+    columns: Replaced | None,
+    loose: np.ndarray,
+    strict: bool,
+) -> Duals:
+    """Move row multipliers, each in proportion to its room, so that free variables balance exactly."""
+    model = polytope.model
+    if not loose.any():
+        return duals
+    _, l, _ = polytope.budgets
+    price = (duals.lam @ l)[:, None]
+    beta, alpha = duals.beta.copy(), duals.alpha.copy()
+    Gf, Af = model.G[:, loose], model.A[:, loose]
+    first, second = np.triu_indices(Gf.shape[1])
+    pairs_G, pairs_A = Gf[:, first] * Gf[:, second], Af[:, first] * Af[:, second]
+    ceiling = np.inf if strict else price * model.c
+    aim = directions[:, loose] - price * model.linear[loose]
+    for _ in range(2):
+        if strict:
+            room = beta
+        else:
+            with np.errstate(all="ignore"):
+                room = np.where(ceiling > 0, beta * np.maximum(ceiling - beta, 0.0) / ceiling, 0.0)
+        lack = aim + beta @ Gf + alpha @ Af
+        flat = room @ pairs_G + alpha @ pairs_A
+        M = np.empty((len(flat), Gf.shape[1], Gf.shape[1]))
+        M[:, first, second] = flat
+        M[:, second, first] = flat
+        x = _solve_each(M, -lack)
+        beta = np.clip(beta + room * (x @ Gf.T), 0.0, ceiling)
+        alpha = np.maximum(alpha + alpha * (x @ Af.T), 0.0)
+    return Duals(duals.lam, beta, alpha)
+
+
+def _solve_each(M: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Solve small symmetric systems, one per direction; singular ones in the least-squares sense."""
+    unit = 1.0 / np.sqrt(np.maximum(np.einsum("bii->bi", M), 1e-300))
+    scaled = M * unit[:, :, None] * unit[:, None, :]
+    np.einsum("bii->bi", scaled)[:] += 1e-13
+    try:
+        x = unit * np.linalg.solve(scaled, (unit * r)[:, :, None])[:, :, 0]
+        if np.isfinite(x).all():
+            return x
+    except np.linalg.LinAlgError:
+        pass
+    return np.einsum("bij,bj->bi", np.linalg.pinv(M, rcond=1e-12, hermitian=True), r)
+
+
+def _mend(
+    polytope: Polytope, directions: np.ndarray, duals: Duals, loose: np.ndarray, reduced: np.ndarray
+) -> np.ndarray:
+    """Move row multipliers in place where a penalised variable asks for more than the norm's multiplier offers.
+
+    Raising that multiplier is dear when budgets are large; moving rows that have room costs next to nothing.
+    Returns the new balance.
+    """
+    model = polytope.model
+    p, l, B = polytope.budgets
+    offered, price = duals.lam @ p, duals.lam @ l
+    limit = offered[:, None] * model.penalty
+    # variables with a bound of their own need no help from the norm
+    own = (model.penalty > 0) & (model.lower == -np.inf) & (model.upper == np.inf)
+    over = np.where(own, np.abs(reduced) - limit, 0.0)
+    with np.errstate(all="ignore"):
+        dear = np.max(np.where(own, over / model.penalty, 0.0), axis=1, initial=0.0) * B[0] / p[0]
+    for b in np.flatnonzero(dear > 0.01 * PROMISED * polytope.size):
+        tight = loose | (np.abs(reduced[b]) > limit[b] * (1 - 1e-9)) & own
+        if tight.sum() > 200:
+            continue
+        G, A = model.G[:, tight], model.A[:, tight]
+        goal = np.where(loose, 0.0, np.sign(reduced[b]) * limit[b] * (1 - 1e-12))[tight]
+        beta, alpha, ceiling = duals.beta[b].copy(), duals.alpha[b].copy(), price[b] * model.c
+        with np.errstate(all="ignore"):
+            room = np.where(ceiling > 0, beta * np.maximum(ceiling - beta, 0.0) / ceiling, 0.0)
+        M = (G.T * room) @ G + (A.T * alpha) @ A
+        unit = 1.0 / np.sqrt(np.maximum(M.diagonal(), 1e-300))
+        inverse = np.linalg.pinv(M * unit[:, None] * unit, rcond=1e-13, hermitian=True)
+        for _ in range(3):
+            lack = goal - (directions[b] - price[b] * model.linear + beta @ model.G + alpha @ model.A)[tight]
+            x = unit * (inverse @ (unit * lack))
+            beta = np.clip(beta + room * (G @ x), 0.0, ceiling)
+            alpha = np.maximum(alpha + alpha * (A @ x), 0.0)
+        new = directions[b] - price[b] * model.linear + beta @ model.G + alpha @ model.A
+        with np.errstate(all="ignore"):
+            left = np.max(np.where(own, (np.abs(new) - limit[b]) / model.penalty, 0.0), initial=0.0)
+        if left * B[0] / p[0] < dear[b]:
+            duals.beta[b], duals.alpha[b], reduced[b] = beta, alpha, new
+    return reduced
+
+
+def largest_values(polytope: Polytope) -> np.ndarray:
+    """Return a bound on ``|v_j|`` over the polytope for every variable.
+
+    Penalised variables are limited by the norm. A free variable is limited by the rows in which it is the only free
+    one: such a row cannot ask for more slack than the loss budget pays. Variables that no such row limits on both
+    sides get a thousand times the size of the start.
+    """
+    model = polytope.model
+    p, l, B = polytope.budgets
+    reach = B[0] / p[0]
+    budget = B[-1] / l[-1]
+    with np.errstate(all="ignore"):
+        largest = np.where(model.penalty > 0, reach / model.penalty, np.inf)
+        slack = np.where(model.c > 0, budget / model.c, np.inf)
+        step = (
+            np.max(np.where(model.penalty > 0, np.abs(model.G) / model.penalty, 0.0), axis=1, initial=0.0)
+            * reach
+        )
+    free = np.flatnonzero(model.penalty <= 0)
+    if model.linear.any():
+        slack = np.full(slack.shape, np.inf)
+    single = (model.G[:, free] != 0).sum(axis=1) == 1
+    for j in free:
+        ends = []
+        for sign in (1.0, -1.0):
+            of = single & (sign * model.G[:, j] > 0)
+            ends.append(np.max((model.h - slack - step)[of] / np.abs(model.G[of, j]), initial=-np.inf))
+        limit = max(-ends[0], -ends[1])
+        largest[j] = (
+            limit if np.isfinite(limit) else 1e3 * (1.0 + np.max(np.abs(polytope.start), initial=0.0))
+        )
+    box = np.maximum(np.abs(model.lower), np.abs(model.upper))
+    return np.minimum(largest, box)

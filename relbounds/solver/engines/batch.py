@@ -1,0 +1,227 @@
+"""All directions of a fit in a few vectorised interior-point runs on active rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.active_rows import FEW, Smaller, smaller
+from relbounds.solver.centre import aimed, centred
+from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, with_columns
+from relbounds.solver.near_rows import is_large, push_near
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.predictor_corrector import Core, State
+from relbounds.solver.reduced import Duals, Reduced, is_lossless, reduce
+from relbounds.solver.starts import FINE, Ready, balanced, prepare, run_core
+
+# Entries of one array that fit the caches, and directions that keep a matrix product busy.
+ENTRIES = 100_000
+FEWEST, MOST = 8, 128
+# Rows count as active within this many standard widths of the set; beyond this share of rows, all do.
+WIDTHS, MOST_ACTIVE = 3.0, 0.6
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Points and multipliers of an engine, in the units of the polytope; anchors lie well inside the set."""
+
+    points: np.ndarray
+    duals: Duals
+    anchor: np.ndarray
+    feasible: np.ndarray
+
+
+def chunk_size(rows: int) -> int:
+    """Return how many directions to run together.
+
+    Examples
+    --------
+    >>> chunk_size(1000), chunk_size(100_000)
+    (100, 8)
+    """
+    return int(np.clip(ENTRIES // max(rows, 1), FEWEST, MOST))
+
+
+def guess_active(ready: Ready, least: float = 0.0) -> np.ndarray:
+    """Return the rows that the set is wide enough to move across their kink.
+
+    The Hessian of the barrier at the start says how far the set reaches along each row, up to a factor of about
+    the square root of the number of rows. At least the share `least` of the rows is taken, the nearest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> guess_active(prepare(Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7])))).tolist()
+    [True]
+    """
+    polytope, core = ready.polytope, ready.reduced.core
+    R = polytope.model.h.size
+    if polytope.active is not None and (not least or polytope.active.mean() >= least):
+        return polytope.active.copy()
+    every = np.ones(R, dtype=bool)
+    if FEW >= R or is_lossless(polytope):
+        return every
+    v = ready.v[None, :]
+    count = 2 * core.pen.size + 2 * core.h.size + core.a.size + core.B.size
+    with np.errstate(all="ignore"):
+        state = balanced(core, v, np.array([float(count)]), None)
+        reach = interior.reach_of_rows(core, state)
+    margin = np.abs(core.G @ ready.v - core.h)
+    active = np.zeros(R, dtype=bool)
+    with np.errstate(all="ignore"):
+        distance = np.nan_to_num(margin / (np.sqrt(R) * reach), nan=0.0)
+    active[ready.reduced.rows] = distance <= max(WIDTHS, float(np.quantile(distance, least)))
+    return active if active.mean() <= MOST_ACTIVE else every
+
+
+def share_active(polytope: Polytope) -> Polytope:
+    """Return the polytope with its active rows worked out once for all pushes to come.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> share_active(Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))).active.tolist()
+    [True]
+    """
+    ready = prepare(polytope)
+    return replace(polytope, active=guess_active(ready)) if ready.feasible else polytope
+
+
+def run_centred(core: Core, d: np.ndarray, v: np.ndarray, size: float) -> State:
+    """Push along `d` from the middle of the set that holds the point `v` (1, q), all in core units."""
+    start = aimed(core, centred(core, v, None), np.zeros(len(d), dtype=int), d, None)
+    return interior.solve(core, d, start, np.full(len(d), FINE * size))
+
+
+def empty_answer(polytope: Polytope, count: int, proof: Duals | None) -> Answer:
+    """Return the answer for an empty set: no point, and the multipliers that prove it."""
+    points = np.tile(polytope.start, (count, 1))
+    if proof is None:
+        K = polytope.budgets[0].size
+        proof = Duals(
+            np.zeros((1, K)), np.zeros((1, polytope.model.h.size)), np.zeros((1, polytope.model.a.size))
+        )
+    duals = Duals(*(np.repeat(x, count, axis=0) for x in (proof.lam, proof.beta, proof.alpha)))
+    return Answer(points, duals, points, np.zeros(count, dtype=bool))
+
+
+def push_batch(polytope: Polytope, directions: np.ndarray) -> Answer:
+    """Return points and multipliers for many directions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
+    >>> np.round(push_batch(tope, np.array([[1.0], [-1.0]])).points.ravel(), 5).tolist()
+    [1.0, 0.5]
+    """
+    if is_wide(polytope) and not needed_columns(polytope).all():
+        answer = _push_few(polytope, directions)
+        if answer is not None:
+            return answer
+    return _push_all(polytope, directions)
+
+
+def _push_few(polytope: Polytope, directions: np.ndarray) -> Answer | None:
+    """Push with few columns; None where these alone leave the set empty."""
+    anchor = np.zeros((1, polytope.model.q))
+    empty = False
+
+    def solve(some: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, Duals]:
+        nonlocal empty
+        answer = _push_all(with_columns(polytope, chosen), directions[np.ix_(some, np.flatnonzero(chosen))])
+        anchor[:, chosen] = answer.anchor[:1]
+        empty = empty or not answer.feasible.all()
+        return answer.points, answer.duals
+
+    points, duals = on_few_columns(polytope, directions, solve)
+    B = len(directions)
+    return None if empty else Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
+
+
+def _push_all(polytope: Polytope, directions: np.ndarray) -> Answer:
+    """Push with all columns."""
+    ready = prepare(polytope)
+    B = len(directions)
+    if not ready.feasible:
+        return empty_answer(polytope, B, ready.proof)
+    anchor = ready.reduced.back(ready.v[None, :])
+    if is_large(ready.polytope):
+        points, duals = push_near(ready.polytope, directions, anchor[0])
+        return Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
+
+    def solve(some: np.ndarray, small: Smaller, reduced: Reduced) -> tuple[np.ndarray, Duals]:
+        d = directions[some][:, reduced.free] * reduced.unit
+        start = np.tile(reduced.into(anchor[0]), (some.size, 1))
+        if polytope.model.inner is not None:
+            # among many hard rows the start is rarely near the middle, which pays to be found first
+            state = run_centred(reduced.core, d, start[:1], polytope.size)
+        else:
+            state = run_core(reduced.core, d, start, ready.thin, polytope.size, None)
+        return reduced.back(state.v), reduced.duals(state.z4, state.alpha, state.lam)
+
+    points, duals = on_active_rows(ready, B, solve, lambda some, v: v @ ready.polytope.model.G.T)
+    return Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
+
+
+def on_active_rows(
+    ready: Ready,
+    count: int,
+    solve: Callable[[np.ndarray, Smaller, Reduced], tuple[np.ndarray, Duals]],
+    products: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> tuple[np.ndarray, Duals]:
+    """Return points and multipliers of `count` problems, solved on active rows until no other row matters.
+
+    Parameters
+    ----------
+    ready : Ready
+        The whole set.
+    count : int
+        Number of problems.
+    solve : callable
+        ``solve(some, small, reduced)`` gives points and multipliers of the problems `some` on fewer rows.
+    products : callable
+        ``products(some, points)`` gives ``G v`` on all rows.
+    """
+    model = ready.polytope.model
+    _, l, B = ready.polytope.budgets
+    points = np.empty((count, model.q))
+    duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
+    active = guess_active(ready)
+    pending = np.arange(count)
+    while pending.size:
+        small = smaller(ready.polytope, active)
+        reduced = ready.reduced if active.all() else reduce(small.polytope)
+        most = chunk_size(reduced.core.h.size + reduced.core.a.size)
+        step = -(-pending.size // -(-pending.size // most))
+        again, wrong_rows = [], np.zeros(model.h.size, dtype=bool)
+        for first in range(0, pending.size, step):
+            some = pending[first : first + step]
+            found, own = solve(some, small, reduced)
+            full = small.duals(own, own.lam @ l, model.c)
+            points[some] = found
+            for name in ("lam", "beta", "alpha"):
+                getattr(duals, name)[some] = getattr(full, name)
+            if not active.all():
+                wrong = small.wrong_at(ready.polytope, products(some, found))
+                wrong_rows |= wrong.any(axis=0)
+                again.append(some[wrong.any(axis=1)])
+        active = active | wrong_rows
+        if not active.size or active.mean() > MOST_ACTIVE:
+            active[:] = True
+        pending = np.concatenate(again) if again else pending[:0]
+    return points, duals
+
+
+def join(parts: list[Duals]) -> Duals:
+    """Return the multipliers of several runs as one."""
+    return Duals(*(np.vstack([getattr(part, name) for part in parts]) for name in ("lam", "beta", "alpha")))

@@ -1,0 +1,137 @@
+"""Many features: solving with few columns and proving that the others do not matter.
+
+At an extreme point most weights are zero. With the other columns left out the set is smaller, so its answer is reached
+in the whole set too; and when the multipliers of that answer hold every column left out at zero, it is exact.
+Otherwise the columns that would rather move join, and it is solved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from relbounds.solver.certificates import PROMISED, Replaced, pull_of
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.reduced import Duals
+
+# Sets with fewer penalised variables are solved with all of them.
+WIDE = 160
+# Columns that join for one direction at a time, and directions worked on together: each brings columns of its own.
+JOINING, TOGETHER = 10, 32
+# With this many times more columns than rows hardly two directions have a use for the same ones: then only so many are
+# worked on together, and hand nothing on.
+MUCH_WIDER, FEW_TOGETHER = 2, 8
+# A column is left out as long as what it may add is below this share of the promised accuracy.
+NEGLIGIBLE = 0.02
+
+
+def is_wide(polytope: Polytope) -> bool:
+    """Return whether a set has so many variables that it pays to leave out those that stay zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> is_wide(Polytope(model, norm=1.0, loss=1.0, start=np.ones(1)))
+    False
+    """
+    return len(polytope.start) == polytope.model.q and int(np.sum(polytope.model.penalty > 0)) > WIDE
+
+
+def needed_columns(polytope: Polytope) -> np.ndarray:
+    """Return the columns to begin with: those the start uses, free ones, and those with bounds of their own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.ones(2))
+    >>> needed_columns(Polytope(model, norm=1.0, loss=1.0, start=np.array([1.0, 0.0]))).tolist()
+    [True, False]
+    """
+    model = polytope.model
+    bounded = np.isfinite(model.lower) | np.isfinite(model.upper)
+    return (polytope.start != 0) | (model.penalty <= 0) | bounded
+
+
+def with_columns(polytope: Polytope, chosen: np.ndarray) -> Polytope:
+    """Return the set in which only the chosen columns are used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.ones(2))
+    >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([1.0, 0.0]))
+    >>> with_columns(tope, np.array([True, False])).model.q
+    1
+    """
+    model = polytope.model
+    fewer = replace(
+        model,
+        G=model.G[:, chosen],
+        A=model.A[:, chosen],
+        penalty=model.penalty[chosen],
+        linear=model.linear[chosen],
+        lower=model.lower[chosen],
+        upper=model.upper[chosen],
+        inner=None if model.inner is None else model.inner[chosen],
+    )
+    return replace(polytope, model=fewer, start=polytope.start[chosen])
+
+
+Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, Duals]]
+
+
+def on_few_columns(
+    polytope: Polytope, directions: np.ndarray, solve: Solve, replaced: Replaced | None = None
+) -> tuple[np.ndarray, Duals]:
+    """Return points and multipliers for each direction, solved on columns that all directions share.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The whole set.
+    directions : ndarray, shape (k, q)
+        Directions.
+    solve : callable
+        ``solve(some, chosen)`` gives points, with an entry per chosen column, and multipliers of the directions
+        `some`.
+    replaced : Replaced, optional
+        Columns that differ from direction to direction.
+    """
+    model = polytope.model
+    p, l, B = polytope.budgets
+    count = len(directions)
+    points = np.zeros((count, model.q))
+    duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
+    shared = needed_columns(polytope)
+    apart = model.q > MUCH_WIDER * (model.h.size + model.a.size)
+    step = FEW_TOGETHER if apart else TOGETHER
+    for first in range(0, count, step):
+        pending = np.arange(first, min(first + step, count))
+        if apart:
+            shared = needed_columns(polytope)
+        while pending.size:
+            chosen = shared | (directions[pending] != 0).any(axis=0)
+            found, own = solve(pending, chosen)
+            points[pending] = 0.0
+            points[np.ix_(pending, np.flatnonzero(chosen))] = found
+            for name in ("lam", "beta", "alpha"):
+                getattr(duals, name)[pending] = getattr(own, name)
+            if chosen.all():
+                break
+            columns = None if replaced is None else replaced.take(pending)
+            pull = np.abs(pull_of(polytope, directions[pending], own, own.lam @ l, columns))
+            offered = (own.lam @ p)[:, None] * model.penalty
+            with np.errstate(all="ignore"):
+                cost = np.where(chosen, 0.0, (pull - offered) / model.penalty) * B[0] / p[0]
+            cost[cost <= NEGLIGIBLE * PROMISED * polytope.size] = 0.0
+            joining = np.argsort(-cost, axis=1)[:, :JOINING]
+            for row, columns_of in zip(cost, joining, strict=True):
+                shared[columns_of[row[columns_of] > 0]] = True
+            pending = pending[cost.any(axis=1)]
+    return points, duals

@@ -1,0 +1,313 @@
+"""The L1 model: its optimum at one C, along a path of C, and for many folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.errors import SolverError
+from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.model import Model
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.predictor_corrector import Core, State, make_state
+from relbounds.solver.reduced import Reduced, reduce
+from relbounds.solver.starts import find_inside
+
+# Relative accuracy of the objective for the model that is reported, before its support is made exact.
+EXACT = 1e-9
+# Entries of one array of a batch; more C than fit are run one batch after the other.
+ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True)
+class Solution:
+    """An optimum of a model at one C.
+
+    Parameters
+    ----------
+    v : ndarray, shape (q,)
+        The optimal variables.
+    penalty, loss, objective : float
+        ``penalty.|v|``, the loss, and half the first plus C times the second.
+    dual : ndarray, shape (R,)
+        Multipliers of the loss rows, between 0 and ``C c``.
+    gap : float
+        Objective minus its dual bound.
+    C : float
+        Price of the loss.
+    losses : ndarray, shape (R,)
+        The slack each row needs.
+    alpha : ndarray, shape (m,)
+        Multipliers of the hard rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families.rows import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> bool(fit_baseline(model, 10.0).gap < 1e-6)
+    True
+    """
+
+    v: np.ndarray
+    penalty: float
+    loss: float
+    objective: float
+    dual: np.ndarray
+    gap: float
+    C: float
+    losses: np.ndarray
+    alpha: np.ndarray
+
+
+def fit_baseline(model: Model, C: float) -> Solution:
+    """Return the optimum of a model at one C.
+
+    The interior point leads to the middle of the optimal face when the optimum is not unique, so the answer depends
+    on the data alone; its support is then made exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families.rows import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> np.round(fit_baseline(model, 10.0).v, 6).tolist()[0]
+    1.0
+    """
+    return fit_path(model, [C])[0]
+
+
+def fit_path(model: Model, Cs: Sequence[float]) -> list[Solution]:
+    """Return the optimum at each of several C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families.rows import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> [round(s.penalty, 6) for s in fit_path(model, [0.1, 10.0])]
+    [0.0, 1.0]
+    """
+    return _fit(model, Cs, EXACT, exact=True)
+
+
+def fit_folds(
+    model: Model, Cs: Sequence[float], prices: np.ndarray, gap: float = 1e-4
+) -> list[list[Solution]]:
+    """Return, for each row of `prices`, the path in C of the model with these row prices.
+
+    One fold of a cross-validation is one row of `prices`: the prices of the model, and 0 for rows left out.
+    All C of a fold are worked on together, only as exactly as choosing among them needs.
+
+    Parameters
+    ----------
+    model : Model
+        The model on all samples.
+    Cs : sequence of float
+        The path.
+    prices : ndarray, shape (folds, R)
+        Row prices of each fold.
+    gap : float, optional
+        Relative accuracy of the objective.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families.rows import make_rows
+    >>> X, y = np.array([[-1.0], [1.0], [-1.0], [1.0]]), np.array([1, 2, 1, 2])
+    >>> model = plain_model(X, make_rows(y, "binary"))
+    >>> found = fit_folds(model, [0.01, 10.0], np.array([[1, 0, 1, 0], [0, 1, 0, 1]]))
+    >>> [[abs(round(s.penalty, 1)) for s in path] for path in found]
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
+    return [_fit(replace(model, c=np.asarray(c, dtype=float)), Cs, gap, exact=False) for c in prices]
+
+
+def smallest_C(model: Model) -> float:
+    """Return the C below which every penalised variable is 0 (infinite when no C makes one useful).
+
+    It is half the inverse of the slope at which the least loss falls as a little norm is allowed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families.rows import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> round(smallest_C(model), 4)
+    0.25
+    """
+    reduced = _reduced(model)
+    core = reduced.core
+    total = float(core.c.sum()) + float(np.abs(model.linear).sum())
+    d = -(model.linear[reduced.free] * reduced.unit)[None, :]
+    # a norm so small that hardly a row changes sides on the way; larger where columns are of very different size
+    # and those of largest size are of no use
+    little, largest = 1e-4 * float(np.min(core.pen)), 1e-3 * float(np.max(core.pen))
+    while True:
+        tight = replace(core, p=np.ones(1), l=np.zeros(1), Lin=np.zeros((1, core.q)), B=np.array([little]))
+        start = _priced_start(tight, reduced, np.ones(1), np.zeros(1), np.full(1, little))
+        found = interior.solve(tight, d, start, np.full(1, 1e-10 * total))
+        # the gap leaves the slope uncertain by a millionth of its natural size: below that it is zero
+        if found.lam[0, 0] > 1e-9 * total / little:
+            return 0.5 / float(found.lam[0, 0])
+        if little >= largest:
+            return float("inf")
+        little = min(1e3 * little, largest)
+
+
+def _reduced(model: Model) -> Reduced:
+    """Return the model as arrays without budgets."""
+    reduced = reduce(Polytope(model, joint=(1.0, np.inf), start=np.zeros(model.q)))
+    none = np.zeros(0)
+    core = replace(reduced.core, p=none, l=none, Lin=np.zeros((0, reduced.core.q)), B=none)
+    return replace(reduced, core=core)
+
+
+def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> list[Solution]:
+    prices = np.asarray(Cs, dtype=float)
+    reduced = _reduced(model)
+    step = max(1, ENTRIES // max(reduced.core.h.size + reduced.core.a.size, 1))
+    found: list[Solution] = []
+    for first in range(0, prices.size, step):
+        some = prices[first : first + step]
+        core = reduced.core
+        linear = model.linear[reduced.free] * reduced.unit
+        d = -some[:, None] * linear
+        start = _priced_start(core, reduced, some, np.full(some.size, 0.5), np.full(some.size, np.inf))
+
+        def enough(
+            at: State, gap: np.ndarray, lack: np.ndarray, own: Core = core, linear: np.ndarray = linear
+        ) -> np.ndarray:
+            # what the products leave of the objective is its dual value
+            scale = 0.5 * (at.t @ own.pen) + at.price * np.abs(at.v @ linear)
+            scale += _dot(at.xi, at.z3 + at.z4) if own.h.size else 0.0
+            return (gap <= accuracy * scale) & (lack <= accuracy * scale)
+
+        states = interior.solve(core, d, start, np.full(some.size, -1.0), stop=enough)
+        found += [_solution(model, reduced, states, i, float(C), exact) for i, C in enumerate(some)]
+    return found
+
+
+def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.einsum("bi,bi->b", x, y)
+
+
+def _priced_start(
+    core: Core, reduced: Reduced, price: np.ndarray, norm_price: np.ndarray, budget: np.ndarray
+) -> State:
+    """Return a start for problems in which loss and norm have a price instead of a budget.
+
+    Parameters
+    ----------
+    core : Core
+        The arrays, with at most one budget, on the norm.
+    price, norm_price : ndarray, shape (B,)
+        Prices of loss and norm.
+    budget : ndarray, shape (B,)
+        The budget of the norm, infinite without one.
+    """
+    B, s = price.size, core.pen.size
+    model = reduced.polytope.model
+    v = np.zeros((1, core.q))
+    # thresholds in order, so that the hard rows have room
+    loose = np.arange(s, core.q)
+    v[0, loose] = np.linspace(-0.5, 0.5, loose.size) if loose.size > 1 else 0.0
+    if model.inner is not None:
+        v[0] = reduced.into(model.inner)
+    if core.a.size and np.min(core.A @ v[0] - core.a) < 1e-6:
+        bare = replace(core, p=np.zeros(1), l=np.zeros(1), Lin=np.zeros((1, core.q)), B=np.ones(1))
+        v, room, _ = find_inside(bare, v, None)
+        if room[0] <= 0:
+            raise SolverError(
+                "No model satisfies the hard constraints strictly: the bounds on some variables contradict each other."
+                " Widen them."
+            )
+    if np.isfinite(budget).all():
+        norm = float(np.abs(v[0, :s]) @ core.pen)
+        if norm > 0.5 * budget[0]:
+            v[0, :s] *= 0.5 * budget[0] / norm
+    v = np.repeat(v, B, axis=0)
+    margin = v @ core.G.T - core.h
+    mu = price * float(np.mean(core.c)) * 0.5 if core.h.size else price * (np.abs(model.linear).max() + 1e-3)
+    modulus = np.where(np.isfinite(budget), 0.25 * budget / max(s, 1), np.clip(4.0 * mu, 1e-2, 10.0))
+    t = np.abs(v[:, :s]) + modulus[:, None] / core.pen
+    # the modulus is in units of the norm: bring it to the size of a unit column's weight
+    if not np.isfinite(budget).all():
+        t = np.abs(v[:, :s]) + np.clip(4.0 * mu, 1e-2, 10.0)[:, None] * np.minimum(1.0, 1.0 / core.pen)
+    xi = np.maximum(-margin, 0.0) + 0.5
+    u1, u2, f, g = t - v[:, :s], t + v[:, :s], margin + xi, v @ core.A.T - core.a
+    left = core.B - (t @ core.pen)[:, None] * core.p
+    lam = mu[:, None] / left
+    total = norm_price + lam @ core.p
+    weight = total[:, None] * core.pen
+    cost = price[:, None] * core.c
+    z1, z2 = weight * u2 / (u1 + u2), weight * u1 / (u1 + u2)
+    z3, z4 = cost * f / (xi + f), cost * xi / (xi + f)
+    multipliers = [z1, z2, z3, z4, mu[:, None] / g, lam]
+    return make_state(v, [u1, u2, xi, f, g, left], multipliers, total, price.astype(float))
+
+
+def _solution(model: Model, reduced: Reduced, states: State, i: int, C: float, exact: bool) -> Solution:
+    v = reduced.back(states.v[i : i + 1])[0]
+    if exact:
+        v = _sharpen(model, reduced, states, i, C, v)
+    duals = reduced.duals(states.z4[i : i + 1], states.alpha[i : i + 1], states.lam[i : i + 1])
+    beta = np.clip(duals.beta[0], 0.0, C * model.c)
+    losses = model.hinge(v)
+    penalty, loss = model.penalty_of(v), float(model.linear @ v + model.c @ losses)
+    objective = 0.5 * penalty + C * loss
+    gap = objective - _dual_value(model, C, beta, duals.alpha[0], v)
+    return Solution(v, penalty, loss, objective, beta, float(gap), C, losses, duals.alpha[0])
+
+
+def _dual_value(model: Model, C: float, beta: np.ndarray, alpha: np.ndarray, v: np.ndarray) -> float:
+    """Return a lower bound on the objective: multipliers are shrunk until they satisfy the dual constraints."""
+    reduced = beta @ model.G + alpha @ model.A - C * model.linear
+    with np.errstate(all="ignore"):
+        over = np.max(np.where(model.penalty > 0, np.abs(reduced) / (0.5 * model.penalty), 0.0), initial=0.0)
+    value = float(beta @ model.h + alpha @ model.a)
+    if over > 1.0 and not model.linear.any():
+        value, reduced = value / over, reduced / over
+    loose = np.where(model.penalty > 0, 0.0, np.abs(reduced))
+    return value - float(loose @ np.abs(v))
+
+
+def _sharpen(model: Model, reduced: Reduced, states: State, i: int, C: float, v: np.ndarray) -> np.ndarray:
+    """Return the optimum with its support exact: zeros are zero, and rows at their kink are met exactly.
+
+    The nearest point with these equalities is taken if it is no worse.
+    """
+    core, s = reduced.core, reduced.core.pen.size
+    u1, u2, z1, z2 = (getattr(states, name)[i] for name in ("u1", "u2", "z1", "z2"))
+    xi, f, z3, z4 = (getattr(states, name)[i] for name in ("xi", "f", "z3", "z4"))
+    g, alpha = states.g[i], states.alpha[i]
+    scale_v = max(float(np.max(np.abs(states.v[i, :s]), initial=0.0)), 1e-3)
+    zero = (u1 / scale_v < z1 / (0.5 * core.pen)) & (u2 / scale_v < z2 / (0.5 * core.pen))
+    kink = np.flatnonzero((xi < z3 / (C * core.c)) & (f < z4 / (C * core.c)))
+    # a multiplier counts only against the size that multipliers have here
+    tight = np.flatnonzero(
+        g < alpha / max(float(alpha.max(initial=0.0)), 0.5 * float(core.pen.min(initial=1.0)))
+    )
+    support = np.concatenate([np.flatnonzero(~zero), np.arange(s, core.q)])
+    trial = states.v[i].copy()
+    trial[:s][zero] = 0.0
+    E = np.vstack([core.G[kink], core.A[tight]])[:, support]
+    e = np.concatenate([core.h[kink], core.a[tight]])
+    best = v
+    value = model.objective_of(v, C)
+    if len(E) and len(E) <= 3 * core.q + 50:
+        trial[support] += np.linalg.lstsq(E, e - E @ trial[support], rcond=1e-11)[0]
+    candidate = reduced.back(trial[None, :])[0]
+    candidate = np.clip(candidate, model.lower, model.upper)
+    if model.violation_of(candidate) <= 1e-12 * (1 + np.max(np.abs(candidate), initial=0.0)):
+        new = model.objective_of(candidate, C)
+        if new <= value + 1e-12 * abs(value):
+            best = candidate
+    return best

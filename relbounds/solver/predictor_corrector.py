@@ -1,0 +1,465 @@
+"""A predictor-corrector interior point for many directions at once.
+
+Every problem has the shape ``max d.v`` subject to budgets ``p_k pen.t + Lin_k.v + l_k c.xi <= B_k`` with
+``t >= |v|``, ``xi >= 0``, ``xi >= h - G v`` and hard rows ``A v >= a``. Slacks ``xi`` and moduli ``t`` are eliminated
+by hand, so that one iteration costs one Gram matrix of ``G`` and a small Cholesky factor per direction. Arrays
+carry a leading axis over directions; a direction may have one column of ``G`` and ``A`` of its own.
+Primal points stay strictly feasible throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from relbounds.solver.grams import Factor, Grams, Wide
+
+
+@dataclass(frozen=True)
+class Core:
+    """The arrays of a problem, penalised variables first."""
+
+    G: np.ndarray
+    h: np.ndarray
+    c: np.ndarray
+    pen: np.ndarray
+    A: np.ndarray
+    a: np.ndarray
+    p: np.ndarray
+    l: np.ndarray
+    Lin: np.ndarray
+    B: np.ndarray
+    gram_G: Grams
+    gram_A: Grams
+
+    @property
+    def q(self) -> int:
+        """Number of variables."""
+        return int(self.G.shape[1])
+
+
+@dataclass
+class Columns:
+    """Columns of ``G``, ``A`` and ``Lin`` that differ from the common ones, the same number for every direction.
+
+    Parameters
+    ----------
+    index : ndarray of int, shape (B, k)
+        Whose columns they are.
+    G, A, Lin : ndarray, shapes (B, k, R), (B, k, m) and (B, k, K)
+        The columns.
+    """
+
+    index: np.ndarray
+    G: np.ndarray
+    A: np.ndarray
+    Lin: np.ndarray
+
+    @property
+    def each(self) -> np.ndarray:
+        """The number of every direction, shaped to go with `index`."""
+        return np.arange(len(self.index))[:, None]
+
+    def values(self, v: np.ndarray) -> np.ndarray:
+        """Return the values of the variables whose columns differ."""
+        return v[self.each, self.index]
+
+    def take(self, keep: np.ndarray) -> Columns:
+        """Return the columns of some directions."""
+        return Columns(self.index[keep], self.G[keep], self.A[keep], self.Lin[keep])
+
+
+SLACKS = ("u1", "u2", "xi", "f", "g", "s")
+MULTIPLIERS = ("z1", "z2", "z3", "z4", "alpha", "lam")
+
+
+@dataclass
+class State:
+    """Primal and dual variables of many directions; every array but `v` is positive.
+
+    Parameters
+    ----------
+    v : ndarray, shape (B, q)
+        Variables.
+    S : ndarray, shape (B, N)
+        All slacks side by side: ``u1 = t - v``, ``u2 = t + v``, ``xi``, ``f = G v + xi - h``, ``g = A v - a`` and
+        the room of the budgets ``s``.
+    Z : ndarray, shape (B, N)
+        Their multipliers ``z1, z2, z3, z4, alpha, lam``.
+    weight, price : ndarray, shape (B,)
+        What norm and loss cost, budgets' multipliers and fixed prices together: ``z1 + z2 = weight pen`` and
+        ``z3 + z4 = price c`` always.
+    cuts : tuple of slice
+        Where the six parts lie.
+    iterations : ndarray of int, shape (B,)
+        Iterations each direction took.
+    which : ndarray of int, shape (B,)
+        The number of each direction in the run it belongs to.
+    """
+
+    v: np.ndarray
+    S: np.ndarray
+    Z: np.ndarray
+    weight: np.ndarray
+    price: np.ndarray
+    cuts: tuple[slice, ...]
+    iterations: np.ndarray
+    which: np.ndarray
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        """Return one part of the slacks or multipliers by its name."""
+        if name in SLACKS:
+            return self.S[:, self.cuts[SLACKS.index(name)]]
+        if name in MULTIPLIERS:
+            return self.Z[:, self.cuts[MULTIPLIERS.index(name)]]
+        if name == "t":
+            return 0.5 * (self.u1 + self.u2)
+        raise AttributeError(name)
+
+    def take(self, keep: np.ndarray) -> State:
+        """Return the state of some directions."""
+        v, S, Z, weight, price = (x[keep] for x in (self.v, self.S, self.Z, self.weight, self.price))
+        return State(v, S, Z, weight, price, self.cuts, self.iterations[keep], self.which[keep])
+
+    def put(self, where: np.ndarray, other: State) -> None:
+        """Write another state's directions into this one."""
+        for name in ("v", "S", "Z", "weight", "price", "iterations"):
+            getattr(self, name)[where] = getattr(other, name)
+
+    def products(self) -> np.ndarray:
+        """Return the sum of complementarity products: the duality gap once dual residuals are 0."""
+        return _dot(self.S, self.Z)
+
+
+def make_state(
+    v: np.ndarray,
+    slacks: list[np.ndarray],
+    multipliers: list[np.ndarray],
+    weight: np.ndarray,
+    price: np.ndarray,
+) -> State:
+    """Return a state from its parts, in the order u1, u2, xi, f, g, s and z1, z2, z3, z4, alpha, lam."""
+    ends = np.cumsum([0] + [x.shape[1] for x in slacks])
+    cuts = tuple(slice(int(i), int(j)) for i, j in pairwise(ends))
+    count = np.zeros(len(v), dtype=int)
+    which = np.arange(len(v))
+    return State(v, np.hstack(slacks), np.hstack(multipliers), weight, price, cuts, count, which)
+
+
+def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+    """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
+    matrix = core.A if hard else core.G
+    if columns is None or not len(matrix):
+        return v @ matrix.T
+    common = v.copy()
+    common[columns.each, columns.index] = 0.0
+    out = common @ matrix.T
+    out += np.matmul(columns.values(v)[:, None, :], columns.A if hard else columns.G)[:, 0]
+    return out
+
+
+def times_t(core: Core, y: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+    """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
+    out = y @ (core.A if hard else core.G)
+    if columns is not None and y.shape[1]:
+        own = columns.A if hard else columns.G
+        out[columns.each, columns.index] = np.matmul(own, y[:, :, None])[:, :, 0]
+    return out
+
+
+def budget_terms(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
+    """Return ``Lin v`` for every direction, shape (B, K)."""
+    out = v @ core.Lin.T
+    if columns is not None:
+        slopes = columns.Lin - core.Lin.T[columns.index]
+        out += np.matmul(columns.values(v)[:, None, :], slopes)[:, 0]
+    return out
+
+
+def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.einsum("bi,bi->b", x, y)
+
+
+def _gram(core: Core, D: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+    M = (core.gram_A if hard else core.gram_G)(D)
+    if columns is not None:
+        each, matrix = np.arange(len(D)), columns.A if hard else columns.G
+        for k in range(matrix.shape[1]):
+            own = times_t(core, D * matrix[:, k], columns, hard)
+            M[each, columns.index[:, k], :] = own
+            M[each, :, columns.index[:, k]] = own
+    return M
+
+
+def _normal(
+    core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Columns | None
+) -> Factor | Wide:
+    """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller."""
+    s, rows = core.pen.size, core.h.size + core.a.size
+    if s <= 1.5 * rows + 50:
+        M = _gram(core, D, columns) if core.h.size else _gram(core, Da, columns, hard=True)
+        if core.h.size and core.a.size:
+            M += _gram(core, Da, columns, hard=True)
+        M.reshape(len(D), -1)[:, : s * (core.q + 1) : core.q + 1] += E
+        return Factor(M)
+    both = np.vstack([core.G, core.A])
+    diagonal = np.zeros((len(D), core.q))
+    diagonal[:, :s] = E
+    parts = []
+    for b in range(len(D)):
+        own = both
+        if columns is not None:
+            own = both.copy()
+            own[:, columns.index[b]] = np.concatenate([columns.G[b], columns.A[b]], axis=-1).T
+        parts.append((own, np.concatenate([D[b], Da[b]])))
+    return Wide(parts, diagonal)
+
+
+def _over(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+    """Return the largest ``-dx/x``; its inverse is the longest step that keeps ``x + step dx`` positive."""
+    return -np.min(dx / x, axis=1, initial=0.0)
+
+
+class _Linear:
+    """The reduced Newton system of one iteration: factored once, solved for two right-hand sides."""
+
+    def __init__(self, core: Core, columns: Columns | None, at: State) -> None:
+        self.core, self.columns, self.at = core, columns, at
+        s, K, B = core.pen.size, core.B.size, len(at.v)
+        D = self.D = at.Z / at.S
+        D1, D2, D3, D4, Da, Dk = (D[:, cut] for cut in at.cuts)
+        self.i12 = 1.0 / (D1 + D2)
+        self.i34 = np.add(D3, D4)
+        np.divide(1.0, self.i34, out=self.i34)
+        self.E4 = D4 * self.i34
+        self.E3 = D3 * self.i34
+        self.tilt = (D1 - D2) * self.i12
+        # products of factors, never differences: cancellation would ruin the factor
+        self.factor = _normal(core, D3 * self.E4, Da, 4.0 * D1 * D2 * self.i12, columns)
+        if K:
+            push = times_t(core, self.E4 * core.c, columns)
+            N = self.N = core.Lin.T[None] - push[:, :, None] * core.l
+            N[:, :s] += (self.tilt * core.pen)[:, :, None] * core.p
+            if columns is not None:
+                N[columns.each, columns.index] += columns.Lin - core.Lin.T[columns.index]
+            S = np.multiply.outer(self.i12 @ core.pen**2, np.outer(core.p, core.p))
+            S += np.multiply.outer(self.i34 @ core.c**2, np.outer(core.l, core.l))
+            S.reshape(B, -1)[:, :: K + 1] += 1.0 / Dk
+            self.MN, self.small = N, S
+            self.begun = False
+
+    def solve(self, Q: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the Newton step ``(dv, dS, dZ)`` whose complementarity targets are `Q` times the slacks."""
+        core, D, cuts = self.core, self.D, self.at.cuts
+        s, K = core.pen.size, core.B.size
+        q1, q2, q3, q4, qa, qk = (Q[:, cut] for cut in cuts)
+        r1 = times_t(core, self.E3 * q4 - self.E4 * q3, self.columns) - residual
+        if core.a.size:
+            r1 += times_t(core, qa, self.columns, hard=True)
+        w12 = (q1 + q2) * self.i12
+        r1[:, :s] -= q1 - q2 - self.tilt * (q1 + q2)
+        dS = np.empty_like(Q)
+        dxi = np.add(q3, q4, out=dS[:, cuts[2]])
+        dxi *= self.i34
+        if K and not self.begun:
+            # the first right-hand side goes along with the columns of the budgets
+            both = self.factor.solve(np.concatenate([self.N, r1[:, :, None]], axis=2))
+            self.MN, dv, self.begun = both[:, :, :K], both[:, :, K].copy(), True
+            self.small += np.matmul(self.N.transpose(0, 2, 1), self.MN)
+        else:
+            dv = self.factor.solve(r1[:, :, None])[:, :, 0]
+        if K:
+            r2 = qk / D[:, cuts[5]] + core.p * (w12 @ core.pen)[:, None] + core.l * (dxi @ core.c)[:, None]
+            r2 += np.matmul(dv[:, None, :], self.N)[:, 0]
+            dl = _solve_small(self.small, r2)
+            dv -= np.matmul(self.MN, dl[:, :, None])[:, :, 0]
+            dxi -= (self.i34 * core.c) * (dl @ core.l)[:, None]
+            w12 -= core.pen * self.i12 * (dl @ core.p)[:, None]
+        dt = w12 + self.tilt * dv[:, :s]
+        df = times(core, dv, self.columns)
+        dxi -= self.E4 * df
+        np.add(df, dxi, out=dS[:, cuts[3]])
+        np.subtract(dt, dv[:, :s], out=dS[:, cuts[0]])
+        np.add(dt, dv[:, :s], out=dS[:, cuts[1]])
+        if core.a.size:
+            dS[:, cuts[4]] = times(core, dv, self.columns, hard=True)
+        if K:
+            ds = -(dt @ core.pen)[:, None] * core.p - (dxi @ core.c)[:, None] * core.l
+            dS[:, cuts[5]] = ds - budget_terms(core, dv, self.columns)
+        dZ = D * dS
+        np.subtract(Q, dZ, out=dZ)
+        if K:
+            dZ[:, cuts[5]] = dl
+        return dv, dS, dZ
+
+
+def _solve_small(M: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Solve symmetric positive 1x1 or 2x2 systems."""
+    if M.shape[1] == 1:
+        return r / M[:, 0]
+    a, b, c = M[:, 0, 0], M[:, 0, 1], M[:, 1, 1]
+    ratio = b / a
+    second = (r[:, 1] - ratio * r[:, 0]) / np.maximum(c - ratio * b, 1e-300)
+    return np.column_stack([(r[:, 0] - b * second) / a, second])
+
+
+def reach_of_rows(core: Core, at: State) -> np.ndarray:
+    """Return how far one unit of the barrier's metric at a state reaches along each loss row."""
+    factor = _Linear(core, None, at).factor
+    out = np.empty(core.h.size)
+    for first in range(0, core.h.size, 4096):
+        part = core.G[first : first + 4096]
+        out[first : first + 4096] = np.einsum("rq,qr->r", part, factor.solve(part.T[None])[0])
+    return np.sqrt(np.maximum(out, 0.0))
+
+
+def residual_of(core: Core, at: State, d: np.ndarray, columns: Columns | None) -> np.ndarray:
+    """Return the dual residual: what stationarity in ``v`` still lacks."""
+    r = at.lam @ core.Lin
+    if columns is not None:
+        r[columns.each, columns.index] = np.matmul(columns.Lin, at.lam[:, :, None])[:, :, 0]
+    r -= d
+    if core.h.size:
+        r -= times_t(core, at.z4, columns)
+    if core.a.size:
+        r -= times_t(core, at.alpha, columns, hard=True)
+    r[:, : core.pen.size] += at.z1 - at.z2
+    return r
+
+
+Stop = Callable[[State, np.ndarray, np.ndarray], np.ndarray]
+
+
+def solve(
+    core: Core,
+    d: np.ndarray,
+    start: State,
+    tolerance: np.ndarray,
+    *,
+    columns: Columns | None = None,
+    stop: Stop | None = None,
+    most: int = 80,
+) -> State:
+    """Return near-optimal states for every direction.
+
+    Parameters
+    ----------
+    core : Core
+        The problem.
+    d : ndarray, shape (B, q)
+        Directions.
+    start : State
+        Strictly feasible primal points with positive duals that balance ``t`` and ``xi``.
+    tolerance : ndarray, shape (B,)
+        Gap at which a direction is finished.
+    columns : Columns, optional
+        Columns that differ from direction to direction.
+    stop : callable, optional
+        ``stop(state, gap, residual) -> mask`` of directions that may stop early.
+    most : int, optional
+        Iterations at most.
+    """
+    with np.errstate(all="ignore"):
+        return _iterate(core, d, start, tolerance, columns, stop, most)
+
+
+def _iterate(
+    core: Core,
+    d: np.ndarray,
+    start: State,
+    tolerance: np.ndarray,
+    columns: Columns | None,
+    stop: Stop | None,
+    most: int,
+) -> State:
+    s = core.pen.size
+    count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
+    out = start.take(np.arange(len(d)))
+    at, live = start, np.arange(len(d))
+    for round_ in range(most + 1):
+        gap = at.products()
+        residual = residual_of(core, at, d, columns)
+        lack = np.max(np.abs(residual[:, :s]) / core.pen, axis=1, initial=0.0) * (at.t @ core.pen)
+        lack += np.sum(np.abs(residual[:, s:]) * (np.abs(at.v[:, s:]) + 1e-3), axis=1)
+        done = (gap <= tolerance) & (lack <= tolerance) | ~np.isfinite(gap + lack)
+        if stop is not None:
+            done |= stop(at, gap, lack)
+        if round_ == most:
+            done[:] = True
+        if done.any():
+            at.iterations[:] = round_
+            # a broken step leaves the last sound state in place
+            sound = done & np.isfinite(gap + lack)
+            out.put(live[sound], at.take(sound))
+            keep = ~done
+            if not keep.any():
+                break
+            at, live, d, tolerance = at.take(keep), live[keep], d[keep], tolerance[keep]
+            gap, residual = gap[keep], residual[keep]
+            columns = None if columns is None else columns.take(keep)
+        if round_ and round_ % 12 == 0:
+            out.put(live, at)
+        _advance(core, at, gap / count, residual, columns, count)
+    return out
+
+
+def _advance(
+    core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Columns | None, count: int
+) -> None:
+    """Take one predictor-corrector step in place."""
+    linear = _Linear(core, columns, at)
+    _, dS, dZ = linear.solve(-at.Z, residual)
+    primal, dual = (1.0 / np.maximum(_over(*pair), 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
+    ahead = mu * count + primal * _dot(dS, at.Z) + dual * _dot(at.S, dZ)
+    dS *= dZ
+    ahead += primal * dual * dS.sum(axis=1)
+    target = np.clip(ahead / count / mu, 1e-2, 1.0) ** 3 * mu
+    Q = np.subtract(target[:, None], dS, out=dS)
+    Q /= at.S
+    Q -= at.Z
+    dv, dS, dZ = linear.solve(Q, residual)
+    primal, dual = (1.0 / np.maximum(_over(*pair) / 0.995, 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
+    _move(core, at, (dv, dS, dZ), primal, dual)
+
+
+def recentre(core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Columns | None) -> None:
+    """Take one Newton step in place toward products of slacks and multipliers that are all equal to `mu`."""
+    dv, dS, dZ = _Linear(core, columns, at).solve(mu[:, None] / at.S - at.Z, residual)
+    primal, dual = (1.0 / np.maximum(_over(*pair) / 0.9, 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
+    _move(core, at, (dv, dS, dZ), primal, dual)
+
+
+def spread_of(core: Core, at: State, columns: Columns | None, which: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return how far directions `d` reach, squared, in the metric of the barrier at the states `which`."""
+    slot = np.zeros(len(d), dtype=int)
+    for c in range(len(at.v)):
+        slot[which == c] = np.arange(np.count_nonzero(which == c))
+    sides = np.zeros((len(at.v), core.q, int(slot.max(initial=0)) + 1))
+    sides[which, :, slot] = d
+    return np.einsum("bq,bq->b", d, _Linear(core, columns, at).factor.solve(sides)[which, :, slot])
+
+
+def _move(core: Core, at: State, step: tuple[np.ndarray, ...], primal: np.ndarray, dual: np.ndarray) -> None:
+    """Move a state in place, slacks and multipliers by lengths of their own."""
+    dv, dS, dZ = step
+    if core.B.size:
+        dl = dZ[:, at.cuts[5]]
+        at.weight += dual * (dl @ core.p)
+        at.price += dual * (dl @ core.l)
+    dS *= primal[:, None]
+    dZ *= dual[:, None]
+    at.v += primal[:, None] * dv
+    at.S += dS
+    at.Z += dZ
+    _restore(at.z1, at.z2, at.weight[:, None] * core.pen)
+    _restore(at.z3, at.z4, at.price[:, None] * core.c)
+
+
+def _restore(x: np.ndarray, y: np.ndarray, total: np.ndarray) -> None:
+    """Make ``x + y = total`` again by changing the larger of the two, which hardly feels it."""
+    smaller = x < y
+    np.subtract(total, x, out=y, where=smaller)
+    np.subtract(total, y, out=x, where=~smaller)

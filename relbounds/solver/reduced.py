@@ -1,0 +1,217 @@
+"""From a polytope to the arrays an interior point works on, and back.
+
+Fixed variables are put in, bounds become hard rows, rows without a price are dropped, columns are brought to unit size,
+and where the loss budget is zero the loss rows become hard rows: a set without slack has an interior only that way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.solver.grams import Grams
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.predictor_corrector import Columns, Core
+
+# A loss budget below this share of the total price is no budget at all: every row must be met.
+NO_LOSS = 1e-9
+
+
+@dataclass(frozen=True)
+class Duals:
+    """Multipliers in the units of the polytope: budgets (B, K), loss rows (B, R) and hard rows (B, m)."""
+
+    lam: np.ndarray
+    beta: np.ndarray
+    alpha: np.ndarray
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A polytope in the form of `Core`, with the way back.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        Where it came from.
+    core : Core
+        The arrays.
+    free : ndarray of int
+        The variables of the core, in its order.
+    fixed : ndarray, shape (q,)
+        Values of fixed variables, 0 elsewhere.
+    unit : ndarray
+        Original variable = unit times core variable.
+    height : float
+        Original margins = height times core margins.
+    rows : ndarray of int
+        Loss rows kept as loss rows.
+    hard : ndarray of int
+        Loss rows turned into hard rows.
+    """
+
+    polytope: Polytope
+    core: Core
+    free: np.ndarray
+    fixed: np.ndarray
+    unit: np.ndarray
+    height: float
+    rows: np.ndarray
+    hard: np.ndarray
+
+    def into(self, v: np.ndarray) -> np.ndarray:
+        """Return core variables of original points."""
+        return v[..., self.free] / self.unit
+
+    def back(self, v: np.ndarray) -> np.ndarray:
+        """Return original points of core variables."""
+        out = np.tile(self.fixed, (len(v), 1))
+        out[:, self.free] = v * self.unit
+        return out
+
+    def duals(self, z4: np.ndarray, alpha: np.ndarray, lam: np.ndarray) -> Duals:
+        """Return the multipliers in original units; those of bounds are left to the certificate."""
+        model = self.polytope.model
+        beta = np.zeros((len(lam), model.h.size))
+        beta[:, self.rows] = z4 / self.height
+        m = model.a.size
+        if self.hard.size:
+            beta[:, self.hard] = alpha[:, m : m + self.hard.size] / self.height
+            p = self.polytope.budgets[0]
+            full = np.zeros((len(lam), p.size))
+            full[:, : lam.shape[1]] = lam
+            lam = full
+        return Duals(lam, beta, alpha[:, :m] / self.height)
+
+    def columns(
+        self, index: np.ndarray, G: np.ndarray, A: np.ndarray | None, linear: np.ndarray | None = None
+    ) -> Columns:
+        """Return replaced columns in core units: one of ``G`` and ``A`` and an entry of ``linear`` per direction.
+
+        `index` (B,) says whose they are; with several per direction, (B, k), all others have that axis as well.
+        """
+        if index.ndim == 1:
+            index, G = index[:, None], G[:, None]
+            A = None if A is None else A[:, None]
+            linear = None if linear is None else linear[:, None]
+        place = np.full(self.fixed.size, -1)
+        place[self.free] = np.arange(self.free.size)
+        at = place[index]
+        factor = (self.unit[at] / self.height)[:, :, None]
+        core, m = self.core, self.polytope.model.a.size
+        hard = core.A.T[at].copy()
+        if A is not None:
+            hard[:, :, :m] = A * factor
+        if self.hard.size:
+            hard[:, :, m : m + self.hard.size] = G[:, :, self.hard] * factor
+        slope = core.Lin.T[at].copy() if linear is None else np.multiply.outer(linear * self.unit[at], core.l)
+        return Columns(at, np.ascontiguousarray(G[:, :, self.rows] * factor), hard, slope)
+
+
+def is_lossless(polytope: Polytope) -> bool:
+    """Return whether the loss budget leaves no room, so that every loss row is in truth a hard one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> is_lossless(Polytope(model, norm=1.0, loss=0.0, start=np.ones(1)))
+    True
+    """
+    model = polytope.model
+    if polytope.joint is not None or model.linear.any() or not model.h.size:
+        return False
+    height = float(np.max(np.abs(model.h), initial=0.0)) or 1.0
+    return bool(polytope.loss <= NO_LOSS * height * float(model.c.sum()))  # type: ignore[operator]
+
+
+def reduce(polytope: Polytope) -> Reduced:
+    """Return the polytope in the form an interior point works on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.array([0.0, 1.0]))
+    >>> reduce(Polytope(model, norm=1.0, loss=1.0, start=np.zeros(2))).free.tolist()
+    [1, 0]
+    """
+    model = polytope.model
+    p, l, B = polytope.budgets
+    settled = model.upper <= model.lower
+    fixed = np.where(
+        settled, 0.5 * (np.where(settled, model.lower, 0) + np.where(settled, model.upper, 0)), 0.0
+    )
+    penalised = np.flatnonzero(~settled & (model.penalty > 0))
+    free = np.concatenate([penalised, np.flatnonzero(~settled & (model.penalty <= 0))])
+    identity = free.size == model.q and bool((free == np.arange(model.q)).all())
+    G, A = (model.G, model.A) if identity else (model.G[:, free], model.A[:, free])
+    h, a = model.h, model.a
+    if settled.any():
+        h, a = h - model.G @ fixed, a - model.A @ fixed
+        B = B - p * (model.penalty @ np.abs(fixed)) - l * (model.linear @ fixed)
+    height = float(np.max(np.abs(model.h), initial=0.0)) or 1.0
+    size = np.maximum(_rms(G), _rms(A))
+    unit = height / np.where(size > 0, size, 1.0)
+    priced = np.flatnonzero(model.c > 0)
+    hard = priced if is_lossless(polytope) else priced[:0]
+    rows = priced[:0] if hard.size else priced
+    low, high = np.flatnonzero(np.isfinite(model.lower[free])), np.flatnonzero(np.isfinite(model.upper[free]))
+    eye = np.eye(free.size)
+    A_core = np.vstack([A * unit / height, G[hard] * unit / height, eye[low], -eye[high]])
+    a_core = np.concatenate(
+        [a / height, h[hard] / height, (model.lower[free] / unit)[low], -(model.upper[free] / unit)[high]]
+    )
+    G_core = (G if rows.size == len(G) else G[rows]) * (unit / height)
+    if hard.size:
+        p, l, B = p[:1], l[:1], B[:1]
+    core = Core(
+        G=G_core,
+        h=h[rows] / height,
+        c=model.c[rows] * height,
+        pen=(model.penalty[free] * unit)[: penalised.size],
+        A=A_core,
+        a=a_core,
+        p=p,
+        l=l,
+        Lin=np.outer(l, model.linear[free] * unit),
+        B=B,
+        gram_G=Grams(G_core),
+        gram_A=Grams(A_core),
+    )
+    return Reduced(polytope, core, free, fixed, unit, height, rows, hard)
+
+
+def _rms(matrix: np.ndarray) -> np.ndarray:
+    if not len(matrix):
+        return np.zeros(matrix.shape[1])
+    largest = np.maximum(matrix.max(axis=0), -matrix.min(axis=0))
+    safe = np.where(largest > 0, largest, 1.0)
+    total = np.zeros(matrix.shape[1])
+    # block by block: no second copy of a large matrix
+    for first in range(0, len(matrix), 8192):
+        part = matrix[first : first + 8192] / safe
+        total += np.einsum("rj,rj->j", part, part)
+    return safe * np.sqrt(total / len(matrix))
+
+
+def relaxed(core: Core, columns: Columns | None, width: np.ndarray) -> tuple[Core, Columns | None]:
+    """Return the core with one more variable that loosens every budget and hard row as it grows.
+
+    The variable is the last one; it stays above -1. `width` says by how much it loosens each budget.
+    """
+    q = core.q
+    G = np.hstack([core.G, np.zeros((len(core.G), 1))])
+    last = np.zeros((1, q + 1))
+    last[0, q] = 1.0
+    A = np.vstack([np.hstack([core.A, np.ones((len(core.A), 1))]), last])
+    Lin = np.hstack([core.Lin, -width[:, None]])
+    wide = replace(
+        core, G=G, A=A, a=np.append(core.a, -1.0), Lin=Lin, gram_G=core.gram_G.padded(), gram_A=Grams(A)
+    )
+    if columns is not None:
+        hard = np.concatenate([columns.A, np.zeros((*columns.index.shape, 1))], axis=2)
+        columns = Columns(columns.index, columns.G, hard, columns.Lin)
+    return wide, columns

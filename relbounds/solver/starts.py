@@ -1,0 +1,264 @@
+"""Points strictly inside a polytope, near-central starts from them, and proofs that there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.certificates import dual_bound
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.predictor_corrector import Columns, Core, State, make_state
+from relbounds.solver.reduced import Duals, Reduced, reduce, relaxed
+
+# Sets whose best interior point has less relative room than this are widened by as much.
+THIN = 1e-9
+# Gap at which a direction is finished, relative to the norm of the baseline: well below what is promised.
+FINE = 1e-7
+
+
+def room_of(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the room of every budget, the margins ``G v - h`` and the room of every hard row."""
+    s = core.pen.size
+    margin = interior.times(core, v, columns) - core.h
+    loss = -np.minimum(margin, 0.0) @ core.c
+    norm = np.abs(v[:, :s]) @ core.pen
+    room = core.B - norm[:, None] * core.p - loss[:, None] * core.l
+    room -= interior.budget_terms(core, v, columns)
+    return room, margin, interior.times(core, v, columns, hard=True) - core.a
+
+
+def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Columns | None) -> State:
+    """Return a state near the central path at strictly feasible points `v`, its gap about `scale`.
+
+    The room of each budget is spread evenly over the terms it pays for, which makes all products of slacks and
+    multipliers about equal.
+    """
+    s, R = core.pen.size, core.h.size
+    room, margin, g = room_of(core, v, columns)
+    count = 2 * s + 2 * R + g.shape[1] + core.B.size
+    mu = (scale / count)[:, None]
+    if core.B.size == 2 and s and R:
+        share_t, share_x = room[:, :1] / (s + 1), room[:, 1:] / (R + 1)
+    else:
+        with np.errstate(all="ignore"):
+            share_t = np.min(np.where(core.p > 0, room / core.p, np.inf), axis=1, keepdims=True) / (
+                2 * (s + 1)
+            )
+            share_x = np.min(np.where(core.l > 0, room / core.l, np.inf), axis=1, keepdims=True) / (
+                2 * (R + 1)
+            )
+    t = np.abs(v[:, :s]) + share_t / core.pen
+    xi = np.maximum(-margin, 0.0) + share_x / core.c
+    u1, u2, f = t - v[:, :s], t + v[:, :s], margin + xi
+    # the budget's room after spreading, without subtracting what was added
+    left = room - core.p * share_t * s - core.l * share_x * R if s and R else room / 2
+    if not (s and R):
+        used = (t @ core.pen)[:, None] * core.p + (xi @ core.c)[:, None] * core.l
+        used += interior.budget_terms(core, v, columns)
+        left = core.B - used
+    lam = mu / left
+    norm, price = (lam @ core.p)[:, None] * core.pen, (lam @ core.l)[:, None] * core.c
+    slacks = [u1, u2, xi, f, g, left]
+    z1, z2 = norm * u2 / (u1 + u2), norm * u1 / (u1 + u2)
+    z3, z4 = price * f / (xi + f), price * xi / (xi + f)
+    return make_state(v.copy(), slacks, [z1, z2, z3, z4, mu / g, lam], lam @ core.p, lam @ core.l)
+
+
+def find_inside(
+    core: Core, v: np.ndarray, columns: Columns | None, firm: bool = False
+) -> tuple[np.ndarray, np.ndarray, State]:
+    """Return points strictly inside, how much relative room they have (negative: none), and the last state.
+
+    Everything is loosened by one more variable, which is then made as small as possible; a negative value is a
+    point with room to spare. A `firm` proof that there is none is driven on until it is nearly the strongest one.
+    """
+    width = np.maximum(np.abs(core.B), 1e-6)
+    wide, wide_columns = relaxed(core, columns, width)
+    room, _, g = room_of(core, v, columns)
+    lack = np.maximum(np.max(-room / width, axis=1), np.max(-g, axis=1, initial=-1.0))
+    tau = np.maximum(lack, 0.0) * 1.5 + 0.1
+    d = np.zeros((len(v), wide.q))
+    d[:, -1] = -1.0
+    start = balanced(wide, np.column_stack([v, tau]), tau, wide_columns)
+    # the multipliers of everything that was loosened add up to 1 at the optimum, so they should from the start
+    total = start.alpha.sum(axis=1) + start.lam @ width
+    start.Z /= total[:, None]
+    start.weight /= total
+    start.price /= total
+
+    def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+        value = -at.v[:, -1]
+        sure = lack <= 1e-3 * np.abs(value)
+        hopeless = value + (20.0 if firm else 2.0) * gap < 0
+        return sure & (((value > 0) & (gap <= value)) | hopeless)
+
+    found = interior.solve(wide, d, start, np.full(len(v), 0.1 * THIN), columns=wide_columns, stop=enough)
+    return found.v[:, :-1], -found.v[:, -1], found
+
+
+def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, State]:
+    """Return points strictly inside, their room (negative: none) and the last state, from points that lose too much.
+
+    Where every hard row and the norm have room at `v`, only the loss stands in the way: it is made smaller
+    until it keeps its budget, or shown to stay above.
+    """
+    k = int(np.argmax(core.l))
+    room, _, g = room_of(core, v, columns)
+    limit = core.B[k]
+    big = core.B.copy()
+    big[k] = limit + 2.0 * float(np.max(-room[:, k], initial=0.0)) + abs(float(limit)) + 1.0
+    wide = replace(core, B=big)
+    cost = np.tile(core.Lin[k], (len(v), 1))
+    if columns is not None:
+        cost[columns.each, columns.index] = columns.Lin[:, :, k]
+    s = core.pen.size
+    # multipliers of hard rows hold up the price of the free variables, those of loss rows are below their own
+    if core.h.size:
+        mu = np.full(len(v), 0.5 * core.l[k] * float(np.mean(core.c)))
+    else:
+        mu = np.abs(cost[:, s:]).sum(axis=1) / np.sum(1.0 / g, axis=1)
+    count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
+    start = balanced(wide, v, mu * count, columns)
+    start.weight += core.p[k]
+    start.price += core.l[k]
+    z1, z2, z3, z4 = start.z1, start.z2, start.z3, start.z4
+    z1[:] = start.weight[:, None] * core.pen * start.u2 / (start.u1 + start.u2)
+    z2[:] = start.weight[:, None] * core.pen * start.u1 / (start.u1 + start.u2)
+    z3[:] = start.price[:, None] * core.c * start.f / (start.xi + start.f)
+    z4[:] = start.price[:, None] * core.c * start.xi / (start.xi + start.f)
+
+    def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+        over = big[k] - at.s[:, k] - limit
+        return (-over >= gap) & (over < 0) | (over - 2 * (gap + lack) > 0)
+
+    tolerance = np.full(len(v), 0.1 * THIN * max(abs(float(limit)), 1.0))
+    found = interior.solve(wide, -cost, start, tolerance, columns=columns, stop=enough)
+    left = limit - (big[k] - found.s[:, k])
+    multipliers = found.lam
+    multipliers[:, k] += 1.0
+    return found.v, left / max(abs(float(limit)), 1e-6), found
+
+
+def strictly(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
+    """Return whether points have room everywhere, budgets at least a little relative to their size."""
+    room, _, g = room_of(core, v, columns)
+    enough = np.min(room - 1e-7 * np.abs(core.B), axis=1) > 0
+    return enough & (np.min(g, axis=1, initial=np.inf) > 1e-7)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A polytope ready to be pushed.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set in fact used: the one asked for, or that widened by a hair where it has no interior.
+    reduced : Reduced
+        Its arrays.
+    v : ndarray
+        A point strictly inside, in core units.
+    thin : float
+        The relative room that point has.
+    feasible : bool
+        Whether there is such a point.
+    proof : Duals or None
+        Multipliers that prove the set empty.
+    """
+
+    polytope: Polytope
+    reduced: Reduced
+    v: np.ndarray
+    thin: float
+    feasible: bool
+    proof: Duals | None = None
+
+
+def thinness(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
+    """Return the largest relative room a budget has at each point, within sensible limits."""
+    room, _, _ = room_of(core, v, columns)
+    with np.errstate(all="ignore"):
+        return np.clip(np.nan_to_num(np.max(room / np.abs(core.B), axis=1), posinf=0.1), 1e-9, 0.1)
+
+
+def known_inside(reduced: Reduced) -> np.ndarray | None:
+    """Return the point the model knows to keep every hard row, in core units, if norm and bounds agree."""
+    inner = reduced.polytope.model.inner
+    if inner is None:
+        return None
+    v = reduced.into(inner)[None, :]
+    room, _, g = room_of(reduced.core, v, None)
+    kept = reduced.core.l == 0
+    good = np.min(g, initial=np.inf) > 1e-7 and np.min(room[:, kept], initial=np.inf) > 0
+    return v[0] if good else None
+
+
+def prepare(polytope: Polytope) -> Ready:
+    """Return the polytope with a point strictly inside it.
+
+    A set without interior (no tolerance at all) is widened by a billionth or so; one that is empty comes with
+    multipliers that prove it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> prepare(Polytope(model, norm=0.5, loss=0.1, start=np.zeros(1))).feasible
+    False
+    """
+    reduced = reduce(polytope)
+    v = reduced.into(polytope.start)[None, :]
+    if (polytope.model.lower > polytope.model.upper).any():
+        return Ready(polytope, reduced, v[0], 0.0, False)
+    if (reduced.core.B > 0).all() and strictly(reduced.core, v, None)[0]:
+        return Ready(polytope, reduced, v[0], float(thinness(reduced.core, v, None)[0]), True)
+    known = known_inside(reduced)
+    if known is not None:
+        inside, room, state = descend(reduced.core, known[None, :], None)
+        duals = reduced.duals(state.z4, state.alpha, state.lam)
+    else:
+        inside, room, state = find_inside(reduced.core, v, None)
+        duals = reduced.duals(state.z4, state.alpha[:, :-1], state.lam)
+    if room[0] > THIN:
+        thin = float(thinness(reduced.core, inside, None)[0])
+        return Ready(polytope, reduced, inside[0], thin, True)
+    nothing = np.zeros((1, polytope.model.q))
+    if room[0] < -1e-7 or dual_bound(polytope, nothing, duals)[0] < -1e-12:
+        return Ready(polytope, reduced, inside[0], 0.0, False, duals)
+    wider = widen(polytope, 2 * abs(float(room[0])) + 10 * THIN)
+    reduced = reduce(wider)
+    inside, room, _ = find_inside(reduced.core, v, None)
+    return Ready(wider, reduced, inside[0], float(thinness(reduced.core, inside, None)[0]), bool(room[0] > 0))
+
+
+def widen(polytope: Polytope, by: float) -> Polytope:
+    """Return the polytope with every budget and hard row loosened by a relative amount."""
+    model = polytope.model
+    model = replace(model, a=model.a - by * (1.0 + np.abs(model.a)))
+    if polytope.joint is not None:
+        C, J = polytope.joint
+        return replace(polytope, model=model, joint=(C, J + by * abs(J)))
+    assert polytope.norm is not None and polytope.loss is not None
+    price = float(model.c.max(initial=1.0)) * (float(np.max(np.abs(model.h), initial=0.0)) or 1.0)
+    loss = polytope.loss + by * max(abs(polytope.loss), price)
+    return replace(polytope, model=model, norm=polytope.norm * (1 + by), loss=loss)
+
+
+def run_core(
+    core: Core,
+    d: np.ndarray,
+    v: np.ndarray,
+    thin: np.ndarray | float,
+    size: float,
+    columns: Columns | None,
+    gap: float = FINE,
+) -> State:
+    """Push from strictly feasible points `v` along `d`, all in core units, until the gap is `gap` of `size`."""
+    # objectives in the units of the norm: a direction of another scale starts and ends at its own
+    unit = np.max(np.abs(d[:, : core.pen.size]) / core.pen, axis=1, initial=0.0)
+    unit = np.where(unit > 0, unit, 1.0)
+    start = balanced(core, v, 10.0 * thin * size * unit, columns)
+    return interior.solve(core, d, start, np.full(len(d), gap * size), columns=columns)

@@ -1,0 +1,69 @@
+"""Loss rows against the definitions, one at a time."""
+
+import numpy as np
+import pytest
+from reference import rows_of
+
+from relbounds.errors import OptionError
+from relbounds.linear.families.rows import make_rows
+from relbounds.linear.plain import plain_column, plain_model
+
+
+@pytest.mark.parametrize(
+    ("family", "order", "levels"),
+    [
+        ("ordinal", "explicit", 4),
+        ("ordinal", "implicit", 4),
+        ("ordinal", "explicit", 2),
+        ("ordinal", "implicit", 2),
+        ("binary", "explicit", 2),
+        ("binary", "implicit", 2),
+        ("regression", "explicit", 0),
+    ],
+)
+def test_same_rows_as_the_definitions(family, order, levels):
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(20, 3)), rng.uniform(0, 2, 20)
+    y = rng.normal(size=20) if family == "regression" else rng.permutation(np.arange(20) % levels) + 1
+    rows = make_rows(y, family, order, levels, weights, 0.3)
+    model = plain_model(X, rows)
+    G, h, price = rows_of(X, y, family, order, levels, weights, 0.3)
+    ours = np.column_stack([model.G, model.h, model.c])
+    theirs = np.column_stack([G, h, price])
+    assert ours.shape == theirs.shape
+    assert np.allclose(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)])
+
+
+def test_thresholds_are_ordered_only_where_constraints_are_needed():
+    y = np.array([1, 2, 3, 1, 2, 3])
+    assert make_rows(y, "ordinal").ordered
+    assert not make_rows(y, "ordinal", "implicit").ordered
+    assert not make_rows(np.array([1, 2]), "binary").ordered
+    assert plain_model(np.ones((6, 1)), make_rows(y, "ordinal")).A.tolist() == [[0.0, -1.0, 1.0]]
+
+
+def test_losses_per_sample_are_weighted():
+    y = np.array([1, 2, 3])
+    rows = make_rows(y, "ordinal", weights=np.array([1.0, 2.0, 3.0]))
+    assert rows.per_sample(np.ones(4), 3).tolist() == [1.0, 4.0, 3.0]
+
+
+def test_a_column_of_the_model_from_a_column_of_the_data():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(9, 2)), np.arange(9) % 3 + 1
+    rows = make_rows(y, "ordinal")
+    assert np.array_equal(plain_column(rows, X[:, 1]), plain_model(X, rows).G[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"family": "ordnial"}, "Did you mean 'ordinal'"),
+        ({"family": "ordinal", "order": "implict"}, "Did you mean 'implicit'"),
+        ({"family": "ordinal", "weights": np.ones(3)}, "give one"),
+        ({"family": "regression", "epsilon": -1.0}, "negative"),
+    ],
+)
+def test_errors_say_what_to_do(options, message):
+    with pytest.raises(OptionError, match=message):
+        make_rows(np.array([1, 2]), **options)

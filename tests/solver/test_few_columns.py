@@ -1,0 +1,75 @@
+"""Directions solved with few columns give the numbers of all columns together."""
+
+import numpy as np
+import pytest
+from problems import FAMILIES, feature_directions, plain_max, random_polytope
+
+import relbounds as rb
+from relbounds.solver import few_columns as wide
+from relbounds.solver.engines.dispatch import push_columns, push_many
+
+
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+@pytest.mark.parametrize(("family", "order"), FAMILIES)
+def test_the_same_as_with_all_columns(family, order, tolerance, monkeypatch):
+    polytope, _ = random_polytope(2, family, order, "noisy", 0.03, tolerance, n=60, d=40)
+    directions = feature_directions(polytope.model)[::5]
+    whole = push_many(polytope, directions, "batch")
+    monkeypatch.setattr(wide, "WIDE", 5)
+    few = push_many(polytope, directions, "batch")
+    assert set(few.solver) == {"batch"}
+    assert np.all(few.gap <= 1e-6 * polytope.size)
+    assert np.max(np.abs(few.value - whole.value)) <= 1e-6 * polytope.size
+    assert abs(few.value[0] - plain_max(polytope, directions[0])) <= 1.5e-6 * polytope.size
+
+
+def test_more_columns_than_rows(monkeypatch):
+    monkeypatch.setattr(wide, "WIDE", 5)
+    for kind in ("wide", "separable", "copied columns"):
+        polytope, _ = random_polytope(4, "ordinal", "explicit", kind, 0.01, n=30, d=12)
+        directions = feature_directions(polytope.model)
+        found = push_many(polytope, directions, "batch")
+        assert np.all(found.gap <= 1e-6 * polytope.size)
+
+
+def test_far_more_columns_than_rows(monkeypatch):
+    polytope, _ = random_polytope(1, "ordinal", "explicit", "noisy", 0.02, n=25, d=120)
+    directions = feature_directions(polytope.model)[::17]
+    assert polytope.model.q > wide.MUCH_WIDER * polytope.model.h.size
+    whole = push_many(polytope, directions, "batch")
+    monkeypatch.setattr(wide, "WIDE", 5)
+    few = push_many(polytope, directions, "batch")
+    assert np.all(few.gap <= 1e-6 * polytope.size)
+    assert np.max(np.abs(few.value - whole.value)) <= 1e-6 * polytope.size
+
+
+def test_probes_with_few_columns(monkeypatch):
+    polytope, solution = random_polytope(3, "ordinal", "explicit", "noisy", 0.02, n=80, d=30)
+    rng = np.random.default_rng(1)
+    used = np.flatnonzero(solution.v[:30])
+    columns = [(int(j), rng.permutation(polytope.model.G[:, j])) for j in [*used[:2], 20, 25, 29]]
+    whole = push_columns(polytope, columns, "batch")
+    monkeypatch.setattr(wide, "WIDE", 5)
+    few = push_columns(polytope, columns, "batch")
+    assert few.feasible.tolist() == whole.feasible.tolist()
+    for name in ("lower", "upper"):
+        difference = np.abs(getattr(few, name) - getattr(whole, name))
+        assert np.nanmax(difference) <= 1e-6 * polytope.size
+
+
+def test_a_whole_fit_is_the_same(monkeypatch):
+    simulated = rb.simulate.draw("ordinal", 90, 3, 3, 30, noise=0.3, seed=1)
+    options = {"C": 0.1, "probes": 10}
+    whole = rb.relbounds(simulated.formula, simulated.data, **options)
+    monkeypatch.setattr(wide, "WIDE", 5)
+    few = rb.relbounds(simulated.formula, simulated.data, **options)
+    columns = ["lower", "upper", "signed_lower", "signed_upper"]
+    assert np.max(np.abs(whole.table[columns] - few.table[columns]).to_numpy()) <= 1e-6
+    assert whole.table["relevance"].tolist() == few.table["relevance"].tolist()
+
+
+def test_columns_with_bounds_are_never_left_out():
+    polytope, _ = random_polytope(0, d=6)
+    lower = np.full(polytope.model.q, -np.inf)
+    lower[5] = 0.1
+    assert wide.needed_columns(polytope.bounded(lower, np.full(polytope.model.q, np.inf)))[5]

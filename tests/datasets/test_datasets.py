@@ -78,7 +78,8 @@ def test_breast_cancer_is_what_its_script_makes(tmp_path):
     copy.write_text(script.read_text())
     subprocess.run([sys.executable, str(copy)], check=True, capture_output=True)
     pd.testing.assert_frame_equal(
-        pd.read_csv(tmp_path / "relbounds" / "datasets" / "breast_cancer.csv"), pd.read_csv(DATA / "breast_cancer.csv")
+        pd.read_csv(tmp_path / "relbounds" / "datasets" / "breast_cancer.csv"),
+        pd.read_csv(DATA / "breast_cancer.csv"),
     )
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from relbounds.errors import DataError
-
 __all__ = ["load_breast_cancer", "load_housing", "load_severity", "load_wine"]
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from problems import FAMILIES, KINDS, plain_baseline, random_model
 
 from relbounds.solver.optimum import fit_baseline, fit_folds, fit_path, smallest_C

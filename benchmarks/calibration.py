@@ -23,7 +23,7 @@ import pandas as pd
 
 import relbounds as rb
 from relbounds import simulate
-from relbounds.linear.noise.published import prediction_interval
+from relbounds.noise_intervals import prediction_interval
 
 LEVELS = (0.95, 0.99, 0.999)
 REFITTED = (0.99, 0.999)

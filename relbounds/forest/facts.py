@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.linear.noise.published import Interval
+from relbounds.noise_intervals import Interval
 
 Array = NDArray[np.float64]
 

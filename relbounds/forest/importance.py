@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.forest.learner import Learner, Problem, objective, train
-from relbounds.linear.noise.published import Interval, prediction_interval, tail_probability
+from relbounds.noise_intervals import Interval, prediction_interval, tail_probability
 from relbounds.parallel import run
 from relbounds.progress import stage
 

@@ -24,7 +24,7 @@ from relbounds.forest import cluster
 from relbounds.forest.facts import Array, Found, Group, Settings
 from relbounds.forest.importance import chance, importance_interval, shadow_importance
 from relbounds.forest.learner import Learner, Problem, constant_loss, heldout, splits
-from relbounds.linear.noise.published import Interval, prediction_interval
+from relbounds.noise_intervals import Interval, prediction_interval
 from relbounds.parallel import run
 from relbounds.progress import stage
 

@@ -31,7 +31,7 @@ import numpy as np
 from relbounds.errors import MissingExtraError
 from relbounds.forest.facts import Array, Found, Settings
 from relbounds.forest.learner import Learner, Problem, constant_loss, lightgbm, losses, objective, train
-from relbounds.linear.noise.published import prediction_interval
+from relbounds.noise_intervals import prediction_interval
 from relbounds.parallel import run
 from relbounds.progress import stage
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from relbounds import checks
 from relbounds.errors import OptionError, nearest
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -60,24 +58,23 @@ class Options:
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            _check_choice(name, getattr(self, name), allowed)
-        _check_grid("C", self.C, positive=True)
-        _check_grid("gamma", self.gamma, positive=True)
-        _check_grid("epsilon", self.epsilon, positive=False)
-        _check_delta(self.delta)
-        _check_residual(self.residual)
-        _check_integer("probes", self.probes, 2)
-        _check_integer("cv", self.cv, 2)
-        _check_integer("seed", self.seed, 0)
-        if not isinstance(self.n_jobs, numbers.Integral) or self.n_jobs == 0:
-            raise OptionError(
-                f"n_jobs={self.n_jobs!r} must be a whole number other than 0; -1 uses all cores."
-            )
-        if not _is_number(self.level) or not 0 < self.level < 1:
-            raise OptionError(
-                f"level={self.level!r} must lie strictly between 0 and 1; 0.999 is the default."
-            )
+        checked: dict[str, Any] = {
+            name: checks.choice(name, getattr(self, name), allowed) for name, allowed in CHOICES.items()
+        }
+        checked["C"] = checks.grid("C", self.C)
+        checked["gamma"] = checks.grid("gamma", self.gamma)
+        checked["epsilon"] = checks.grid("epsilon", self.epsilon, positive=False)
+        checked["delta"] = _delta(self.delta)
+        checked["residual"] = _residual(self.residual)
+        for name, least in (("probes", 2), ("cv", 2), ("seed", 0)):
+            checked[name] = checks.integer(name, getattr(self, name), least=least)
+        checked["n_jobs"] = checks.jobs("n_jobs", self.n_jobs)
+        checked["level"] = checks.number("level", self.level, above=0, below=1, hint="0.999 is the default.")
+        for name in ("screen", "progress"):
+            value = getattr(self, name)
+            checked[name] = None if value is None else checks.flag(name, value)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def replace(self, **changes: Any) -> Options:
         """Return the options with some of them changed."""
@@ -104,65 +101,25 @@ def make_options(**given: Any) -> Options:
             raise OptionError(
                 f"There is no option '{name}'.{nearest(name, known)} The options are: {', '.join(known)}."
             )
-    for name in ("probes", "cv", "seed", "n_jobs"):
-        # R hands over whole numbers as doubles
-        value = given.get(name)
-        if isinstance(value, float) and value.is_integer():
-            given[name] = int(value)
-    for name in ("C", "gamma", "epsilon"):
-        value = given.get(name)
-        if isinstance(value, np.ndarray | list | tuple):
-            given[name] = tuple(
-                float(v) if _is_number(v) else v for v in np.ravel(np.asarray(value, dtype=object))
-            )
     return Options(**given)
 
 
-def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and not math.isnan(value)
-    )
-
-
-def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        words = ", ".join(repr(a) for a in allowed[:-1]) + f" or {allowed[-1]!r}"
-        raise OptionError(f"{name}={value!r} is not known; use {words}.{nearest(str(value), allowed)}")
-
-
-def _check_grid(name: str, value: Any, positive: bool) -> None:
-    if value is None:
-        return
-    values = value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
-    wanted = "positive" if positive else "0 or more"
-    if len(values) == 0:
-        raise OptionError(
-            f"{name} is an empty sequence; give a number, a sequence of numbers, or None to tune it."
-        )
-    for v in values:
-        if not _is_number(v) or not math.isfinite(v) or v < 0 or (positive and v == 0):
-            raise OptionError(
-                f"{name}={v!r} must be a finite number, {wanted}; None lets cross-validation choose it."
-            )
-
-
-def _check_delta(delta: Any) -> None:
+def _delta(delta: Any) -> float | str:
     if isinstance(delta, str):
-        _check_choice("delta", delta, ("1se", "2se"))
-    elif not _is_number(delta) or not math.isfinite(delta) or delta < 0:
-        raise OptionError(f"delta={delta!r} must be '1se', '2se' or a finite number, 0 or more.")
+        return checks.choice("delta", delta, ("1se", "2se"))
+    if not checks.is_number(delta) or not math.isfinite(delta) or delta < 0:
+        raise OptionError(f"delta={checks.shown(delta)} must be '1se', '2se' or a finite number, 0 or more.")
+    return float(delta)
 
 
-def _check_residual(residual: Any) -> None:
+def _residual(residual: Any) -> float | str:
     if isinstance(residual, str):
-        _check_choice("residual", residual, ("auto", "inf"))
-    elif not _is_number(residual) or residual < 1:
-        raise OptionError(
-            f"residual={residual!r} must be a number of at least 1 (the price of slack that privileged features "
-            "do not explain), infinity for the published model, or 'auto' to tune it."
-        )
-
-
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise OptionError(f"{name}={value!r} must be a whole number, {least} or more.")
+        return checks.choice("residual", residual, ("auto", "inf"))
+    return checks.number(
+        "residual",
+        residual,
+        least=1,
+        finite=False,
+        hint="It is the price of slack that privileged features do not explain; infinity is the published model, "
+        "'auto' tunes it.",
+    )

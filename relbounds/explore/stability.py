@@ -19,6 +19,7 @@ from relbounds.linear.privileged.fit import fit_any
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
+from relbounds.seeds import stream
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +156,7 @@ def stability(
 def _refit(i: int, shared: tuple[Design, Options, float, float, int]) -> pd.DataFrame | str:
     """Fit one subsample; a reason in words where there is no fit."""
     design, options, C, fraction, seed = shared
-    rows = subsample(design, fraction, np.random.default_rng([seed, 3, i]))
+    rows = subsample(design, fraction, stream(seed, "stability", i))
     smaller = design.subset(rows)
     share = float(smaller.weights.sum() / design.weights.sum())
     with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():

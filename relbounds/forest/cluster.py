@@ -10,6 +10,8 @@ from scipy.cluster.hierarchy import linkage, to_tree
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
+from relbounds.seeds import stream
+
 Array = NDArray[np.float64]
 
 
@@ -73,7 +75,7 @@ def _spearman(X: Array) -> Array:
 def _curve(X: Array, seed: int) -> Array:
     """Return Chatterjee's coefficient: entry j, k is how well column k follows some curve over column j."""
     n, d = X.shape
-    ties = np.random.default_rng([seed, 11]).random(n)
+    ties = stream(seed, "ties").random(n)
     curve = np.zeros((d, d))
     top = np.apply_along_axis(rankdata, 0, X, method="max")
     # how many rows are at least this large

@@ -15,6 +15,7 @@ from relbounds.forest.learner import Learner, Problem, objective, train
 from relbounds.noise_intervals import Interval, prediction_interval, tail_probability
 from relbounds.parallel import run
 from relbounds.progress import stage
+from relbounds.seeds import stream
 
 Array = NDArray[np.float64]
 
@@ -80,7 +81,7 @@ def shadow_importance(
         Features so alike that they are one: they share their importance, which is steadier than each one's own.
     """
     rounds = max(*np.clip([SHADOWS // len(clusters) + 1], *ROUNDS), *map(len, clusters))
-    turns = [np.random.default_rng([seed, 21, c[0]]).permutation(c) for c in clusters]
+    turns = [stream(seed, "turns", c[0]).permutation(c) for c in clusters]
     tasks = [(r, [int(turn[r % len(turn)]) for turn in turns]) for r in range(rounds)]
     with stage("importance", rounds, progress) as done:
         found = run(_round, tasks, shared=(problem, learner, seed), n_jobs=n_jobs, progress=done)
@@ -97,7 +98,7 @@ def shadow_importance(
 
 def _round(task: tuple[int, list[int]], shared: tuple[Problem, Learner, int]) -> tuple[Array, Array]:
     (number, columns), (problem, learner, seed) = task, shared
-    rng = np.random.default_rng([seed, 22, number])
+    rng = stream(seed, "shadows", number)
     X = problem.X[:, columns]
     shadows = rng.permuted(X, axis=0)
     params = {**FOREST, **objective(learner), "seed": int(rng.integers(2**31 - 1))}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.errors import MissingExtraError
+from relbounds.seeds import stream
 
 Array = NDArray[np.float64]
 
@@ -120,7 +121,7 @@ def splits(y: Array, family: str, folds: int, repeats: int, seed: int) -> list[t
     """
     out = []
     for repeat in range(repeats):
-        rng = np.random.default_rng([seed, repeat, 7])
+        rng = stream(seed, "forest folds", repeat)
         # rows sorted by response, ties in random order, dealt out like cards: each fold sees the same spread
         order = np.lexsort((rng.random(len(y)), y))
         fold = np.empty(len(y), dtype=np.intp)
@@ -266,7 +267,7 @@ def heldout(
     total, count = np.zeros(len(problem.y)), np.zeros(len(problem.y))
     for rows, seed in held:
         if places:
-            shuffle = np.random.default_rng([seed, 3, *gone]).permutation(len(X))
+            shuffle = stream(seed, "shuffled features", *gone).permutation(len(X))
             X[:, places] = X[shuffle][:, places]
         seen = np.ones(len(problem.y), dtype=bool)
         seen[rows] = False

@@ -27,6 +27,7 @@ from relbounds.forest.learner import Learner, Problem, constant_loss, heldout, s
 from relbounds.noise_intervals import Interval, prediction_interval
 from relbounds.parallel import run
 from relbounds.progress import stage
+from relbounds.seeds import stream
 
 ALIKE = 0.7
 """Similarity from which features take turns in the importance forest."""
@@ -199,7 +200,7 @@ def _loss(task: Task, shared: tuple[Problem, Learner, tuple[int, ...], Held, int
     (gone, probe), (problem, learner, tested, held, seed) = task, shared
     extra = None
     if probe >= 0:
-        rng = np.random.default_rng([seed, 31, probe])
+        rng = stream(seed, "removal probes", probe)
         extra = rng.permutation(problem.X[:, tested[int(rng.integers(len(tested)))]])
     rows = heldout(learner, problem, tested, held, gone=gone, extra=extra)
     return float(np.average(rows, weights=problem.weights))

@@ -34,6 +34,7 @@ from relbounds.forest.learner import Learner, Problem, constant_loss, lightgbm, 
 from relbounds.noise_intervals import prediction_interval
 from relbounds.parallel import run
 from relbounds.progress import stage
+from relbounds.seeds import stream
 
 PROBES = 50
 LEVEL = 1 - 1e-6
@@ -168,7 +169,7 @@ def _fit(
     X: Array, problem: Problem, learner: Learner, settings: Settings, model: tuple[tuple[str, Any], ...]
 ) -> tuple[float, Array]:
     """Return the training loss of a model and the gain of its features."""
-    seed = int(np.random.default_rng([settings.seed, 41]).integers(2**30))
+    seed = int(stream(settings.seed, "sparse forest").integers(2**30))
     params = {**dict(model), **dict(settings.params), **objective(learner), "seed": seed}
     booster = train(params, X, problem.y, problem.weights, learner, learner.trees)
     guess = booster.predict(X, num_threads=1)
@@ -183,7 +184,7 @@ def _fit(
 
 def _probe(number: int, shared: tuple[Problem, Learner, Settings, Models]) -> tuple[float, float]:
     problem, learner, settings, models = shared
-    rng = np.random.default_rng([settings.seed, 42, number])
+    rng = stream(settings.seed, "forest probes", number)
     column = rng.permutation(problem.X[:, rng.integers(problem.X.shape[1])])
     loss, gain = _fit(np.column_stack([problem.X, column]), problem, learner, settings, models.noise)
     return loss, float(gain[-1])
@@ -191,7 +192,7 @@ def _probe(number: int, shared: tuple[Problem, Learner, Settings, Models]) -> tu
 
 def _removed(k: int, shared: tuple[Problem, Learner, Settings, Models, np.ndarray]) -> float:
     problem, learner, settings, models, kept = shared
-    rng = np.random.default_rng([settings.seed, 43, k])
+    rng = stream(settings.seed, "forest losses", k)
     X = problem.X[:, kept].copy()
     place = int(np.flatnonzero(kept == k)[0])
     X[:, place] = rng.permutation(X[:, place])

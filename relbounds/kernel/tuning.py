@@ -18,6 +18,7 @@ from relbounds.kernel.kernels import check_matrix, make_kernel
 from relbounds.kernel.machine import WHOLE_MATRIX, Grams, Machine, Setting, fit_mixes, slack_matrix
 from relbounds.metrics import mae, mmae, mze
 from relbounds.progress import stage
+from relbounds.seeds import stream
 
 SCORES: dict[str, Callable[[Any, Any], float]] = {"mze": mze, "mae": mae, "mmae": mmae}
 # log10: seven values a decade apart for C and for 1 / width^2, then steps of a fifth of a decade around the
@@ -62,7 +63,7 @@ def folds_of(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
     >>> np.bincount(folds_of(np.array([1, 1, 1, 2, 2, 2]), 3, 0))
     array([2, 2, 2])
     """
-    rng = np.random.default_rng([seed, 8])
+    rng = stream(seed, "kernel folds")
     fold = np.full(len(y), -1)
     start = 0
     for level in np.unique(y):

@@ -16,6 +16,7 @@ from relbounds.metrics import f1_weighted, mmae, r2
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
+from relbounds.seeds import stream
 from relbounds.solver.optimum import fit_folds, smallest_C
 
 # The path of C in units of the smallest C at which any feature is used.
@@ -59,7 +60,7 @@ def make_folds(design: Design, cv: int, seed: int) -> tuple[NDArray[np.intp], tu
     A level with fewer samples than folds lowers the number of folds; a level with a single sample stays in
     training in every fold.
     """
-    rng = np.random.default_rng([seed, 0])
+    rng = stream(seed, "folds")
     n = len(design.y)
     fold = np.full(n, -1, dtype=np.intp)
     notes: list[str] = []

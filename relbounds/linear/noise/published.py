@@ -14,6 +14,7 @@ from relbounds.noise_intervals import Interval, classify, prediction_interval, t
 from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
+from relbounds.seeds import stream
 from relbounds.solver.changes import join_changes, push_changes
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.replaced import without_each
@@ -132,7 +133,7 @@ def draw_population(
 
 def _pick(seed: int, part: str, draw: int, count: int) -> tuple[int, np.random.Generator]:
     """Return which of `count` blocks a draw permutes, and the generator it goes on with."""
-    rng = np.random.default_rng([seed, PARTS.index(part) + 1, draw])
+    rng = stream(seed, f"{part} probes", draw)
     return int(rng.integers(count)), rng
 
 

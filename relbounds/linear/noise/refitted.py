@@ -28,6 +28,7 @@ from relbounds.linear.ranges import ZERO, equivalent_models, relevance
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
+from relbounds.seeds import stream
 from relbounds.solver.engines.dispatch import ranges
 from relbounds.solver.optimum import fit_baseline
 
@@ -218,7 +219,7 @@ def _refit(draw: int, shared: tuple) -> tuple[list[float], list[float], list[tup
     For features with one variable also how far each goes in either direction.
     """
     design, setting, C, delta, permuted, asked, each, options = shared
-    rng = np.random.default_rng([options.seed, 3, draw])
+    rng = stream(options.seed, "refits", draw)
     order = rng.permutation(len(design.y))
     X = _permuted(design.X, [("regular", term) for term in design.terms], permuted, order)
     Z = _permuted(design.Z, [("privileged", term) for term in design.priv_terms], permuted, order)

@@ -15,6 +15,7 @@ from mpl_toolkits.axes_grid1 import make_axes_locatable
 from scipy.cluster.hierarchy import dendrogram
 
 from relbounds.errors import OptionError
+from relbounds.seeds import stream
 from relbounds.show.figures.bounds import (
     CLASSES,
     COLUMN,
@@ -352,7 +353,7 @@ def plot_scores(
     ax = new_axes(ax, max(COLUMN, 2.4 + longest), 0.95 + 0.32 * len(levels))
     shades = sns.color_palette("viridis", len(levels))
     thresholds = np.sort(fit.baseline.thresholds.to_numpy())
-    jitter = np.random.default_rng(seed).uniform(-0.28, 0.28, len(scores))
+    jitter = stream(seed, "jitter").uniform(-0.28, 0.28, len(scores))
     for i in range(len(levels)):
         here = truth == i + 1
         ax.scatter(scores[here], i + jitter[here], s=6, color=shades[i], alpha=0.6, linewidths=0)

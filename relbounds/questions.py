@@ -54,17 +54,16 @@ class Explore:
         """
         from relbounds.explore.constrain import constrain
 
-        return constrain(self._whole, wishes)
+        whole = self._whole
+        return type(whole)(constrain(whole._fitted, wishes))
 
     @property
     def constraints(self) -> dict[str, tuple[float, float]]:
         """The constraints of a what-if, by feature; empty for a fit."""
-        from relbounds.explore.constrain import wishes_of
-
-        return dict(wishes_of(self._whole._fitted))
+        return dict(self._whole._fitted.wishes)
 
     def substitutes(self, feature: str) -> pd.DataFrame:
-        """Return which features take over when one is off; see :func:`relbounds.explore.constrain.substitutes`.
+        """Return which features take over when one is off; see :func:`relbounds.explore.substitutes.substitutes`.
 
         Examples
         --------
@@ -74,9 +73,9 @@ class Explore:
         >>> fit.substitutes("x2").loc["x3", "role"]
         'replaces'
         """
-        from relbounds.explore.constrain import substitutes
+        from relbounds.explore.substitutes import substitutes
 
-        return substitutes(self._whole, feature)
+        return substitutes(self._whole._fitted, feature)
 
     def groups(
         self,
@@ -99,22 +98,22 @@ class Explore:
         """
         from relbounds.explore.groups import groups
 
-        return groups(self._whole, cut, k, part=part, by=by, by_class=by_class)
+        return groups(self._whole._fitted, cut, k, part=part, by=by, by_class=by_class)
 
-    def sweep(self, delta: Sequence[float | str] | None = None, *, probes: int | None = None) -> Sweep:
-        """Recompute bounds and classes along the tolerance; see :func:`relbounds.explore.sweep_delta.sweep`.
+    def sweep_delta(self, delta: Sequence[float | str] | None = None, *, probes: int | None = None) -> Sweep:
+        """Recompute bounds and classes along the tolerance; see :func:`relbounds.explore.sweep_delta.sweep_delta`.
 
         Examples
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
         >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
-        >>> fit.sweep([0.001, 0.01]).deltas.tolist()
+        >>> fit.sweep_delta([0.001, 0.01]).deltas.tolist()
         [0.001, 0.01]
         """
-        from relbounds.explore.sweep_delta import sweep
+        from relbounds.explore.sweep_delta import sweep_delta
 
-        return sweep(self._whole, delta, probes=probes)
+        return sweep_delta(self._whole._fitted, delta, probes=probes)
 
     def stability(self, n_resamples: int = 50, **options: Any) -> Stability:
         """Count classes over subsamples; see :func:`relbounds.explore.stability.stability`.
@@ -129,22 +128,22 @@ class Explore:
         """
         from relbounds.explore.stability import stability
 
-        return stability(self._whole, n_resamples, **options)
+        return stability(self._whole._fitted, n_resamples, **options)
 
-    def choose(self, cost: Mapping[str, float], **options: Any) -> Choice:
-        """Find the cheapest features that support an equivalent model; see :func:`relbounds.explore.cheapest.choose`.
+    def cheapest(self, cost: Mapping[str, float], **options: Any) -> Choice:
+        """Find the cheapest features that support an equivalent model; see :func:`relbounds.explore.cheapest.cheapest`.
 
         Examples
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
         >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
-        >>> fit.choose({"x2": 500}, other=1).formula
+        >>> fit.cheapest({"x2": 500}, other=1).formula
         'y ~ x1 + x3'
         """
-        from relbounds.explore.cheapest import choose
+        from relbounds.explore.cheapest import cheapest
 
-        return choose(self._whole, cost, **options)
+        return cheapest(self._whole._fitted, cost, **options)
 
     def risk_bound(self, tau: float = 0.05) -> RiskBound:
         """Bound the risk of every equivalent model on new data; see :func:`relbounds.explore.risk.risk_bound`.
@@ -158,7 +157,54 @@ class Explore:
         """
         from relbounds.explore.risk import risk_bound
 
-        return risk_bound(self._whole, tau)
+        return risk_bound(self._whole._fitted, tau)
+
+    @property
+    def correcting(self) -> pd.DataFrame:
+        """The fitted correcting functions; see :func:`relbounds.explore.difficulty.correcting`.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit.correcting.columns.tolist()
+        ['too high', 'too low']
+        """
+        from relbounds.explore.difficulty import correcting
+
+        return correcting(self._whole._fitted)
+
+    @property
+    def correcting_bounds(self) -> pd.DataFrame:
+        """The bounds of privileged features by function; see :func:`relbounds.explore.difficulty.correcting_bounds`.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit.correcting_bounds.index.tolist()[:2]
+        [('z1', 'too high'), ('z1', 'too low')]
+        """
+        from relbounds.explore.difficulty import correcting_bounds
+
+        return correcting_bounds(self._whole._fitted)
+
+    def difficulty(self) -> pd.DataFrame:
+        """Return how hard each training row is to grade, and why; see :func:`relbounds.explore.difficulty.difficulty`.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit.difficulty().columns.tolist()[:3]
+        ['y', 'predicted', 'slack']
+        """
+        from relbounds.explore.difficulty import difficulty
+
+        return difficulty(self._whole._fitted)
 
     # -- figures -------------------------------------------------------------------------------------------
 
@@ -197,7 +243,9 @@ class Explore:
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
         >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_groups(k=3)
         """
-        return self.groups(cut, k, part=part, by=by).plot(ax=ax, **options)
+        from relbounds.show.figures.others import plot_groups
+
+        return plot_groups(self.groups(cut, k, part=part, by=by), ax=ax, **options)
 
     def plot_sweep(
         self,
@@ -215,7 +263,9 @@ class Explore:
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
         >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_sweep(delta=[0.001, 0.1])
         """
-        return self.sweep(delta, probes=probes).plot(ax=ax, **options)
+        from relbounds.show.figures.others import plot_sweep
+
+        return plot_sweep(self.sweep_delta(delta, probes=probes), ax=ax, **options)
 
     def plot_stability(
         self,
@@ -234,8 +284,30 @@ class Explore:
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
         >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_stability(n_resamples=2)
         """
-        found = self.stability(n_resamples, fraction=fraction, probes=probes)
-        return found.plot(ax=ax, **options)
+        from relbounds.show.figures.others import plot_stability
+
+        return plot_stability(self.stability(n_resamples, fraction=fraction, probes=probes), ax=ax, **options)
+
+    def plot_difficulty(self, ax: Axes | None = None, most: int = 20) -> Axes:
+        """Draw the rows that are hardest to grade, coloured by the privileged feature that adds most.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        most : int
+            How many rows to show.
+
+        Examples
+        --------
+        >>> import matplotlib; matplotlib.use("Agg")
+        >>> import relbounds as rb
+        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> ax = fit.plot_difficulty(most=10)
+        """
+        from relbounds.show.figures.difficulty import plot_difficulty
+
+        return plot_difficulty(self.difficulty(), ax=ax, most=most)
 
     def plot_scores(self, newdata: Any = None, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw scores by level with the thresholds; see :func:`relbounds.show.figures.others.plot_scores`.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -10,8 +13,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
-from relbounds.errors import DataError
-from relbounds.explore.difficulty import Lessons, mention_privileged
+from relbounds.errors import DataError, RelboundsWarning
 from relbounds.linear.fit import Fitted
 from relbounds.linear.model import decide
 from relbounds.linear.noise.published import PARTS, Interval
@@ -38,7 +40,7 @@ class BaselineView:
     cv_score: float | None
 
 
-class RelboundsResults(Analysis, Explore, Lessons):
+class RelboundsResults(Analysis, Explore):
     """Relevance intervals of every feature, with the model they were measured on.
 
     Made by :func:`relbounds.relbounds`; nothing here changes after the fit.
@@ -298,3 +300,22 @@ def load(path: str | Path) -> Any:
         if content.startswith(kind._magic):
             return kind.from_bytes(content)
     return RelboundsResults.from_bytes(content)
+
+
+def mention_privileged(fitted: Fitted, newdata: Any) -> None:
+    """Say that privileged columns in new data are not read, if there are any."""
+    if not fitted.design.priv_terms or not isinstance(newdata, pd.DataFrame):
+        return
+    own = _words(fitted.design.priv_terms) - _words(fitted.design.terms)
+    given = [str(name) for name in newdata.columns if str(name) in own]
+    if given:
+        warnings.warn(
+            f"Privileged columns are never read for prediction: {', '.join(given[:8])} ignored.",
+            RelboundsWarning,
+            stacklevel=4,
+        )
+
+
+def _words(terms: Sequence[str]) -> set[str]:
+    quoted = [name for term in terms for name in re.findall(r"Q\(['\"](.+?)['\"]\)", term)]
+    return {*quoted, *(word for term in terms for word in re.findall(r"[^\W\d]\w*", term)), *terms}

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,15 +14,12 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from relbounds.errors import InfeasibleError, OptionError, nearest
-from relbounds.explore.constrain import constrain, pieces_of
+from relbounds.explore.constrain import constrain
 from relbounds.linear.fit import Fitted
 from relbounds.linear.model import FloatArray
 from relbounds.linear.ranges import ZERO
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.whole_program import full_lp
-
-if TYPE_CHECKING:
-    from relbounds.results import RelboundsResults
 
 # Up to this many terms whose use is open, the choice is exact.
 MOST_EXACT = 30
@@ -53,7 +47,7 @@ class Choice:
         Whether the set is proved to be cheapest.
     bound : float
         No set that supports an equivalent model costs less.
-    results : RelboundsResults
+    fitted : Fitted
         The what-if with every other feature switched off: the intervals left, and the best model.
 
     Examples
@@ -61,7 +55,7 @@ class Choice:
     >>> import relbounds as rb
     >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
     >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
-    >>> fit.choose({"x1": 1, "x2": 5, "x3": 2, "x4": 1}).features
+    >>> fit.cheapest({"x1": 1, "x2": 5, "x3": 2, "x4": 1}).features
     ['x1', 'x3']
     """
 
@@ -73,7 +67,7 @@ class Choice:
     costs: pd.Series
     exact: bool
     bound: float
-    results: RelboundsResults
+    fitted: Fitted
 
     @property
     def gap(self) -> float:
@@ -88,8 +82,8 @@ class Choice:
         return f"{self.formula}\ncost {of_all} ({proof})"
 
 
-def choose(
-    fit: RelboundsResults,
+def cheapest(
+    fitted: Fitted,
     cost: Mapping[str, float],
     *,
     other: float | None = None,
@@ -103,7 +97,7 @@ def choose(
 
     Parameters
     ----------
-    fit : RelboundsResults
+    fitted : Fitted
     cost : mapping
         The cost of each term of the formula; a term with several columns is paid for once. Privileged
         features are not needed for prediction and cost nothing.
@@ -126,12 +120,11 @@ def choose(
     >>> data = rb.datasets.load_severity()
     >>> formula = "severity ~ age + stiffness + platelets + crp + esr + il6"
     >>> fit = rb.relbounds(formula, data, C=0.1, probes=20)
-    >>> found = choose(fit, {"age": 0, "stiffness": 90, "platelets": 4, "crp": 6, "esr": 3, "il6": 40})
+    >>> found = fit.cheapest({"age": 0, "stiffness": 90, "platelets": 4, "crp": 6, "esr": 3, "il6": 40})
     >>> found.formula
     'severity ~ age + stiffness + platelets + esr'
     """
-    fitted = fit._fitted
-    table = fit.table[fit.table["part"] == "regular"]
+    table = fitted.table[fitted.table["part"] == "regular"]
     terms = list(dict.fromkeys(table["term"]))
     price = read_costs(terms, cost, other)
     problem = Terms(fitted, terms, [np.flatnonzero((table["term"] == term).to_numpy()) for term in terms])
@@ -154,13 +147,13 @@ def choose(
     return Choice(
         features=features,
         terms=names,
-        formula=f"{fit.design.response} ~ " + (" + ".join(names) or "1"),
+        formula=f"{fitted.design.response} ~ " + (" + ".join(names) or "1"),
         cost=float(weights[chosen].sum()),
         cost_of_all=float(weights[relevant | chosen].sum()),
         costs=pd.Series(weights[chosen], index=pd.Index(names, name="term"), name="cost"),
         exact=proved,
         bound=float(weights[chosen].sum()) if proved else bound,
-        results=constrain(fit, off) if off else fit,
+        fitted=constrain(fitted, off) if off else fitted,
     )
 
 
@@ -197,7 +190,7 @@ class Terms:
         for columns, used in zip(self.columns, chosen, strict=True):
             if not used:
                 low[columns] = high[columns] = 0.0
-        return any(_feasible(piece.bounded(low, high)) for piece in pieces_of(self.fitted))
+        return any(_feasible(piece.bounded(low, high)) for piece in self.fitted.polytopes)
 
 
 def _feasible(polytope: Polytope) -> bool:
@@ -222,7 +215,7 @@ def _solve(
         return None
     proved = exact if exact is not None else int(np.sum(allowed & ~strong)) <= MOST_EXACT
     most = None if proved else MOST_NODES
-    found = [_program(piece, problem, weights, strong, allowed, most) for piece in pieces_of(problem.fitted)]
+    found = [_program(piece, problem, weights, strong, allowed, most) for piece in problem.fitted.polytopes]
     bounds = [bound for _, bound in found]
     sets = [chosen for chosen, _ in found if chosen is not None]
     keep = strong & allowed
@@ -285,45 +278,19 @@ def _program(
     options: dict[str, Any] = {"mip_rel_gap": 0.0}
     if nodes is not None:
         options["node_limit"] = nodes
-    with silence():
-        found: Any = milp(
-            np.concatenate([np.zeros(width), weights / scale + NUDGE]),
-            integrality=np.concatenate([np.zeros(width), np.ones(count)]),
-            bounds=Bounds(
-                np.concatenate([lp.lower, strong & allowed]),
-                np.concatenate([lp.upper, allowed.astype(float)]),
-            ),
-            constraints=[LinearConstraint(body, ub=lp.rhs), LinearConstraint(switches, ub=np.zeros(row))],
-            options=options,
-        )
+    found: Any = milp(
+        np.concatenate([np.zeros(width), weights / scale + NUDGE]),
+        integrality=np.concatenate([np.zeros(width), np.ones(count)]),
+        bounds=Bounds(
+            np.concatenate([lp.lower, strong & allowed]),
+            np.concatenate([lp.upper, allowed.astype(float)]),
+        ),
+        constraints=[LinearConstraint(body, ub=lp.rhs), LinearConstraint(switches, ub=np.zeros(row))],
+        options=options,
+    )
     if found.status == 2:
         return None, math.inf
     known = getattr(found, "mip_dual_bound", None)
     bound = scale * (known - NUDGE * count) if known is not None and np.isfinite(known) else 0.0
     bound = max(bound, float(weights[strong & allowed].sum()))
     return (None if found.x is None else found.x[width:] > 0.5), bound
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """Keep what compiled code prints past Python away from the user's output.
-
-    The mixed-integer solver writes lines about its own inner steps there, whatever it is told.
-    """
-    try:
-        out = sys.__stdout__.fileno() if sys.__stdout__ is not None else None
-    except (OSError, ValueError):
-        out = None
-    if out is None:
-        yield
-        return
-    sys.__stdout__.flush()  # type: ignore[union-attr]
-    kept = os.dup(out)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, out)
-        yield
-    finally:
-        os.dup2(kept, out)
-        os.close(kept)
-        os.close(nowhere)

@@ -6,8 +6,8 @@ import itertools
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,47 +22,23 @@ from relbounds.options import Options
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.whole_program import FullLP, full_lp
 
-if TYPE_CHECKING:
-    from relbounds.results import RelboundsResults
-
 Wish = tuple[float, float]
 WORDS = ("off", "min", "max")
 BOUNDS = ("lower", "upper", "signed_lower", "signed_upper")
 # A bound read off a table with three decimals may lie this far outside the interval it was read from.
 ROUNDING = 6e-4
-# Two features overlap when half of one's use costs the other this share of what it costs a copy.
-OVERLAP = 0.5
 # Signs of features forced away from zero are tried one by one; beyond this many sets it is no what-if.
 MOST_PIECES = 64
 
 
-@dataclass(frozen=True, kw_only=True)
-class WhatIf(Fitted):
-    """A fit whose equivalent models are cut by wishes; a union of several sets where a sign is open.
-
-    Attributes
-    ----------
-    wishes : mapping
-        The interval asked for, by feature, as shares of the norm.
-    pieces : tuple of Polytope
-        The sets whose union is meant.
-    before : DataFrame
-        The table without any wish.
-    """
-
-    wishes: Mapping[str, Wish]
-    pieces: tuple[Polytope, ...]
-    before: pd.DataFrame
-
-
-def constrain(fit: RelboundsResults, wishes: Mapping[str, Any]) -> RelboundsResults:
+def constrain(fitted: Fitted, wishes: Mapping[str, Any]) -> Fitted:
     """Recompute every interval with some features held to less, to more, or to nothing.
 
     The budgets stay those of the fit: what comes back are the models still equivalent to its best one.
 
     Parameters
     ----------
-    fit : RelboundsResults
+    fitted : Fitted
         A fit, or a what-if of it: wishes add up.
     wishes : mapping
         By feature: a number (the share of the norm it must have), a pair (least, most) with None for an open
@@ -71,7 +47,7 @@ def constrain(fit: RelboundsResults, wishes: Mapping[str, Any]) -> RelboundsResu
 
     Returns
     -------
-    RelboundsResults
+    Fitted
         Its weights are those of the best model that grants the wishes.
 
     Raises
@@ -88,28 +64,17 @@ def constrain(fit: RelboundsResults, wishes: Mapping[str, Any]) -> RelboundsResu
     >>> fit = rb.relbounds("severity ~ age + stiffness + platelets + crp + esr + il6", data, C=0.1, probes=20)
     >>> fit.table.loc["crp", "relevance"]
     'weak'
-    >>> constrain(fit, {"esr": "off", "il6": 0}).table.loc["crp", "relevance"]
+    >>> fit.constrain({"esr": "off", "il6": 0}).table.loc["crp", "relevance"]
     'strong'
     """
-    fitted = fit._fitted
     asked = read_wishes(fitted, wishes)
     with threadpool_limits(limits=1, user_api="blas"):
-        pieces = pieces_of(fitted)
-        granted: dict[str, Wish] = dict(wishes_of(fitted))
+        pieces = fitted.polytopes
+        granted: dict[str, Wish] = dict(fitted.wishes)
         table = fitted.table
         for name, wish in asked.items():
             pieces, table, granted[name] = _grant(fitted, pieces, table, name, wish, granted)
-        return type(fit)(refit(fitted, pieces, granted))
-
-
-def pieces_of(fitted: Fitted) -> tuple[Polytope, ...]:
-    """Return the sets whose union a fit stands for: one, unless a what-if left a sign open."""
-    return getattr(fitted, "pieces", (fitted.polytope,))
-
-
-def wishes_of(fitted: Fitted) -> Mapping[str, Wish]:
-    """Return the constraints of a what-if, empty for a fit."""
-    return getattr(fitted, "wishes", {})
+        return refit(fitted, pieces, granted)
 
 
 def read_wishes(fitted: Fitted, wishes: Mapping[str, Any]) -> dict[str, Wish]:
@@ -346,10 +311,10 @@ def _dual_value(out: Any, lp: FullLP) -> float:
     return value
 
 
-def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wish]) -> WhatIf:
+def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wish]) -> Fitted:
     """Compute every interval over a union of sets, and the best model in it."""
     spec, norm, model = fitted.spec, fitted.norm, fitted.spec.model
-    before = getattr(fitted, "before", fitted.table)
+    before = fitted.table if fitted.before is None else fitted.before
     C = fitted.solution.C
     best = min(pieces, key=lambda piece: model.objective_of(piece.start, C))
     v = best.start
@@ -379,15 +344,18 @@ def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wis
     )
     kept = [note for note in fitted.notes if not note.startswith("What if ")]
     note = f"What if {describe(wishes)}: bounds inside the budgets of the fit without these constraints."
-    changes = {
-        "solution": solution,
-        "polytope": best,
-        "ranges": hull,
-        "table": table,
-        "notes": (*kept, note),
-    }
-    same = {field.name: getattr(fitted, field.name) for field in fields(fitted)}
-    return WhatIf(**{**same, **changes, "wishes": dict(wishes), "pieces": pieces, "before": before})
+    # the set of the best model comes first
+    ordered = (best, *(piece for piece in pieces if piece is not best))
+    return replace(
+        fitted,
+        solution=solution,
+        polytopes=ordered,
+        ranges=hull,
+        table=table,
+        notes=(*kept, note),
+        wishes=dict(wishes),
+        before=before,
+    )
 
 
 def join_tables(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -401,85 +369,3 @@ def join_tables(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     ):
         joined[name] = end([table[name].to_numpy() for table in tables], axis=0)
     return joined
-
-
-def substitutes(fit: RelboundsResults, feature: str) -> pd.DataFrame:
-    """Return what happens to the other features when one is switched off, and when it is half used.
-
-    Parameters
-    ----------
-    fit : RelboundsResults
-    feature : str
-        A feature or a term, weakly relevant: a strong one has no substitute.
-
-    Returns
-    -------
-    DataFrame
-        One row for each other feature that was relevant or becomes so, best substitute first.
-
-        - ``lower_off``, ``upper_off``: the bounds of its use without `feature`.
-        - ``upper_half``: the most it can be used when `feature` has half of its own upper bound, and
-          ``overlap``, the share of its upper bound that is lost then, doubled: 1 for a copy, 0 for a feature
-          that has nothing to do with `feature` (both missing for a term with several columns).
-        - ``role``: "replaces" when it becomes strong without `feature`; "shares" when it does not but overlaps
-          by half or more, so that it carries the same information together with others; "" otherwise.
-
-    Examples
-    --------
-    In the breast cancer data, radius, perimeter and area of the worst nuclei stand in for each other:
-
-    >>> import relbounds as rb
-    >>> data = rb.datasets.load_breast_cancer()
-    >>> names = ["radius", "perimeter", "area", "texture", "concave_points", "smoothness"]
-    >>> formula = "diagnosis ~ texture_se + symmetry_se + " + " + ".join(f"worst_{name}" for name in names)
-    >>> fit = rb.relbounds(formula, data, C=0.1, probes=20)
-    >>> substitutes(fit, "worst_radius")["role"].head(3).to_dict()
-    {'worst_area': 'shares', 'worst_perimeter': 'shares', 'symmetry_se': ''}
-
-    Without two of them, the third is needed:
-
-    >>> both = fit.constrain({"worst_perimeter": "off"})
-    >>> substitutes(both, "worst_radius")["role"].head(1).to_dict()
-    {'worst_area': 'replaces'}
-    """
-    table = fit.table
-    if feature not in table.index and feature not in set(table["term"]):
-        known = [*table.index, *table["term"]]
-        raise OptionError(f"There is no feature '{feature}' in the fit.{nearest(str(feature), known)}")
-    try:
-        off = constrain(fit, {feature: "off"}).table
-    except InfeasibleError as error:
-        raise InfeasibleError(
-            f"'{feature}' has no substitute: every equivalent model uses it. {error}"
-        ) from None
-    own = (table.index == feature) | (table["term"] == feature).to_numpy()
-    relevant = (table["relevance"] != "irrelevant") | (off["relevance"] != "irrelevant")
-    found = pd.DataFrame(
-        {
-            "relevance": table["relevance"],
-            "lower": table["lower"],
-            "upper": table["upper"],
-            "relevance_off": off["relevance"],
-            "lower_off": off["lower"],
-            "upper_off": off["upper"],
-            "upper_half": half_used(fit, feature)["upper"] if feature in table.index else np.nan,
-        }
-    )[relevant.to_numpy() & ~own]
-    found["overlap"] = (2 * (1 - found["upper_half"] / found["upper"].where(found["upper"] > 0))).clip(0, 1)
-    replaces = (found["relevance_off"] == "strong") & (found["relevance"] != "strong")
-    shares = ~replaces & (found["overlap"] >= OVERLAP)
-    found["role"] = np.where(replaces, "replaces", np.where(shares, "shares", ""))
-    order = pd.DataFrame(
-        {
-            "rank": found["role"].map({"replaces": 0, "shares": 1, "": 2}),
-            "gain": (found["lower"] - found["lower_off"]).round(6),
-            "overlap": -found["overlap"].fillna(0.0).round(6),
-        }
-    ).sort_values(["rank", "gain", "overlap"], kind="stable")
-    return found.loc[order.index]
-
-
-def half_used(fit: RelboundsResults, feature: str) -> pd.DataFrame:
-    """Return the table with a feature held half way from its least to its greatest use."""
-    least, most = fit.table.loc[feature, ["lower", "upper"]]
-    return constrain(fit, {feature: 0.5 * float(least + most)}).table

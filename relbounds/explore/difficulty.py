@@ -2,151 +2,107 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from relbounds.errors import OptionError, RelboundsWarning
+from relbounds.errors import OptionError
 from relbounds.linear.fit import Fitted
+from relbounds.linear.model import decide
 from relbounds.linear.privileged.models import teacher_slacks
 from relbounds.linear.ranges import relevance
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from relbounds.results import RelboundsResults
 
 OFFSET = "(offset)"
 SMALL = 1e-9
 
 
-class Lessons:
-    """The half of :class:`relbounds.RelboundsResults` that speaks of privileged features.
+def correcting(fitted: Fitted) -> pd.DataFrame:
+    """Return the fitted correcting functions, one column each; a teacher's weights; empty without `priv()`.
+
+    Rows are the privileged features, in standardised units, and the offset.
 
     Examples
     --------
     >>> import relbounds as rb
     >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
     >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
-    >>> isinstance(fit, Lessons)
-    True
+    >>> fit.correcting.columns.tolist(), fit.correcting.index.tolist()
+    (['too high', 'too low'], ['z1', 'z2', '(offset)'])
     """
+    if fitted.help is not None and fitted.help.teacher is not None:
+        teacher = fitted.help.teacher
+        names = pd.Index(teacher.design.names, name="feature")
+        return pd.DataFrame({"teacher": teacher.spec.weights_of(teacher.solution.v)}, index=names)
+    names = pd.Index([*fitted.design.priv_names, OFFSET] if fitted.spec.functions else [], name="feature")
+    v = fitted.solution.v
+    return pd.DataFrame({f.name: v[f.start : f.offset + 1] for f in fitted.spec.functions}, index=names)
 
-    @property
-    def _taught(self) -> RelboundsResults:
-        return cast("RelboundsResults", self)
 
-    @property
-    def correcting(self) -> pd.DataFrame:
-        """The fitted correcting functions, one column each; a teacher's weights; empty without `priv()`.
+def correcting_bounds(fitted: Fitted) -> pd.DataFrame:
+    """Return the bounds of each privileged feature in each correcting function, in the units of the table.
 
-        Rows are the privileged features, in standardised units, and the offset.
+    Examples
+    --------
+    >>> import relbounds as rb
+    >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+    >>> fit.correcting_bounds.index.tolist()[:2]
+    [('z1', 'too high'), ('z1', 'too low')]
+    """
+    records, position = [], 0
+    for target in fitted.spec.targets:
+        for i, j in enumerate(target.variables):
+            if target.part == "privileged":
+                low = fitted.ranges.lower[position] / fitted.norm
+                high = fitted.ranges.upper[position] / fitted.norm
+                least, most = relevance(np.array([low]), np.array([high]))
+                weight = fitted.solution.v[j] / fitted.norm
+                name = fitted.spec.functions[i].name
+                records.append((target.name, name, weight, least[0], most[0], low, high))
+            position += 1
+    columns = ["feature", "function", "weight", "lower", "upper", "signed_lower", "signed_upper"]
+    return pd.DataFrame(records, columns=columns).set_index(["feature", "function"])
 
-        Examples
-        --------
-        >>> import relbounds as rb
-        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
-        >>> fit.correcting.columns.tolist(), fit.correcting.index.tolist()
-        (['too high', 'too low'], ['z1', 'z2', '(offset)'])
-        """
-        fitted = self._taught._fitted
-        if fitted.help is not None and fitted.help.teacher is not None:
-            teacher = fitted.help.teacher
-            names = pd.Index(teacher.design.names, name="feature")
-            return pd.DataFrame({"teacher": teacher.spec.weights_of(teacher.solution.v)}, index=names)
-        names = pd.Index([*fitted.design.priv_names, OFFSET] if fitted.spec.functions else [], name="feature")
-        v = fitted.solution.v
-        return pd.DataFrame({f.name: v[f.start : f.offset + 1] for f in fitted.spec.functions}, index=names)
 
-    @property
-    def correcting_bounds(self) -> pd.DataFrame:
-        """The bounds of each privileged feature in each correcting function, in the units of the table.
+def difficulty(fitted: Fitted) -> pd.DataFrame:
+    """Return, for every training row, how hard it is to grade by its privileged features, and why.
 
-        Examples
-        --------
-        >>> import relbounds as rb
-        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
-        >>> fit.correcting_bounds.index.tolist()[:2]
-        [('z1', 'too high'), ('z1', 'too low')]
-        """
-        fitted = self._taught._fitted
-        records, position = [], 0
-        for target in fitted.spec.targets:
-            for i, j in enumerate(target.variables):
-                if target.part == "privileged":
-                    low = fitted.ranges.lower[position] / fitted.norm
-                    high = fitted.ranges.upper[position] / fitted.norm
-                    least, most = relevance(np.array([low]), np.array([high]))
-                    weight = fitted.solution.v[j] / fitted.norm
-                    name = fitted.spec.functions[i].name
-                    records.append((target.name, name, weight, least[0], most[0], low, high))
-                position += 1
-        columns = ["feature", "function", "weight", "lower", "upper", "signed_lower", "signed_upper"]
-        return pd.DataFrame(records, columns=columns).set_index(["feature", "function"])
+    Returns
+    -------
+    DataFrame
+        One row per training row. ``slack``: how far its correcting function excuses the row from the
+        margin (teacher: how far the teacher misses it), at the threshold where that is most.
+        ``unexplained``: slack beyond that. ``function``: which way the row goes wrong. With a teacher,
+        ``weight``: what the row counts for the student. ``reason``: the privileged feature adding most.
+        ``from NAME``: what each privileged feature adds; the offset of the function makes up the rest.
 
-    def difficulty(self) -> pd.DataFrame:
-        """Return, for every training row, how hard it is to grade by its privileged features, and why.
-
-        Returns
-        -------
-        DataFrame
-            One row per training row. ``slack``: how far its correcting function excuses the row from the
-            margin (teacher: how far the teacher misses it), at the threshold where that is most.
-            ``unexplained``: slack beyond that. ``function``: which way the row goes wrong. With a teacher,
-            ``weight``: what the row counts for the student. ``reason``: the privileged feature adding most.
-            ``from NAME``: what each privileged feature adds; the offset of the function makes up the rest.
-
-        Examples
-        --------
-        >>> import relbounds as rb
-        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
-        >>> fit.difficulty().columns.tolist()
-        ['y', 'predicted', 'slack', 'unexplained', 'function', 'reason', 'from z1', 'from z2']
-        """
-        results, fitted = self._taught, self._taught._fitted
-        if fitted.help is None:
-            raise OptionError(
-                "Difficulty is what privileged features explain, and this fit has none; add '| priv(...)'."
-            )
-        facts, parts, names = _teacher(fitted) if fitted.help.teacher is not None else _slack(fitted)
-        design = fitted.design
-        shown = {design.response: design.decode(design.y), "predicted": results.predict().to_numpy()}
-        best = np.argmax(parts, axis=1)
-        reasons = [
-            names[k] if parts[i, k] > SMALL and facts["slack"][i] > SMALL else "" for i, k in enumerate(best)
-        ]
-        each = {f"from {name}": parts[:, k] for k, name in enumerate(names)}
-        return pd.DataFrame({**shown, **facts, "reason": reasons, **each}, index=design.index)
-
-    def plot_difficulty(self, ax: Axes | None = None, most: int = 20) -> Axes:
-        """Draw the rows that are hardest to grade, coloured by the privileged feature that adds most.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        most : int
-            How many rows to show.
-
-        Examples
-        --------
-        >>> import matplotlib; matplotlib.use("Agg")
-        >>> import relbounds as rb
-        >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
-        >>> ax = fit.plot_difficulty(most=10)
-        """
-        from relbounds.show.figures.difficulty import (
-            plot_difficulty,  # plotting libraries load only when asked for
+    Examples
+    --------
+    >>> import relbounds as rb
+    >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+    >>> fit.difficulty().columns.tolist()
+    ['y', 'predicted', 'slack', 'unexplained', 'function', 'reason', 'from z1', 'from z2']
+    """
+    if fitted.help is None:
+        raise OptionError(
+            "Difficulty is what privileged features explain, and this fit has none; add '| priv(...)'."
         )
-
-        return plot_difficulty(self.difficulty(), ax=ax, most=most)
+    facts, parts, names = _teacher(fitted) if fitted.help.teacher is not None else _slack(fitted)
+    design, spec, v = fitted.design, fitted.spec, fitted.solution.v
+    guess = decide(design.X @ spec.weights_of(v), spec.thresholds_of(v), design.family)
+    shown = {
+        design.response: design.decode(design.y),
+        "predicted": guess if design.levels is None else design.decode(guess),
+    }
+    best = np.argmax(parts, axis=1)
+    reasons = [
+        names[k] if parts[i, k] > SMALL and facts["slack"][i] > SMALL else "" for i, k in enumerate(best)
+    ]
+    each = {f"from {name}": parts[:, k] for k, name in enumerate(names)}
+    return pd.DataFrame({**shown, **facts, "reason": reasons, **each}, index=design.index)
 
 
 def _slack(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]:
@@ -197,22 +153,3 @@ def _teacher(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]
     counted = own[rows.sample] > 0
     weights[rows.sample[counted]] = rows.weight[counted] / own[rows.sample[counted]]
     return {"slack": slacks, "weight": weights}, parts, teacher.design.names
-
-
-def mention_privileged(fitted: Fitted, newdata: Any) -> None:
-    """Say that privileged columns in new data are not read, if there are any."""
-    if not fitted.design.priv_terms or not isinstance(newdata, pd.DataFrame):
-        return
-    own = _words(fitted.design.priv_terms) - _words(fitted.design.terms)
-    given = [str(name) for name in newdata.columns if str(name) in own]
-    if given:
-        warnings.warn(
-            f"Privileged columns are never read for prediction: {', '.join(given[:8])} ignored.",
-            RelboundsWarning,
-            stacklevel=4,
-        )
-
-
-def _words(terms: Sequence[str]) -> set[str]:
-    quoted = [name for term in terms for name in re.findall(r"Q\(['\"](.+?)['\"]\)", term)]
-    return {*quoted, *(word for term in terms for word in re.findall(r"[^\W\d]\w*", term)), *terms}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,12 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from relbounds.errors import OptionError, nearest
 from relbounds.explore.holding import context_distances, make_contexts, overlaps
+from relbounds.linear.fit import Fitted
 from relbounds.linear.model import FloatArray
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from relbounds.results import RelboundsResults
 
 # Where the tree is cut by default, as a share of its tallest link; for overlaps the tallest possible is 1.
 CUT = {"context": 0.5, "overlap": 0.3}
@@ -49,7 +44,7 @@ class Groups:
         Where the tree was cut.
     by : {"context", "overlap"}
         What the distances were made of.
-    fit : RelboundsResults
+    fitted : Fitted
         The fit that was explored.
 
     Examples
@@ -66,7 +61,7 @@ class Groups:
     distance: pd.DataFrame
     contexts: pd.DataFrame
     height: float
-    fit: RelboundsResults
+    fitted: Fitted
     by: str = "context"
 
     def __len__(self) -> int:
@@ -92,12 +87,6 @@ class Groups:
         labels, height = label(self, cut, k, by_class)
         return replace(self, labels=labels, height=height)
 
-    def plot(self, ax: Axes | None = None, **options: object) -> Axes:
-        """Draw the tree over the relevance bars; see :func:`relbounds.show.figures.others.plot_groups`."""
-        from relbounds.show.figures.others import plot_groups
-
-        return plot_groups(self, ax=ax, **options)  # type: ignore[arg-type]
-
     def __repr__(self) -> str:
         lines = [f"{len(self)} groups of {len(self.labels)} features (cut at {self.height:.3g})"]
         for number, names in self.members.items():
@@ -106,7 +95,7 @@ class Groups:
 
 
 def groups(
-    fit: RelboundsResults,
+    fitted: Fitted,
     cut: float | None = None,
     k: int | None = None,
     *,
@@ -126,7 +115,7 @@ def groups(
 
     Parameters
     ----------
-    fit : RelboundsResults
+    fitted : Fitted
     cut : float, optional
         Where to cut the tree, as a share of its tallest link, 0.5 by default; by overlap the share that may
         be missing from a full overlap, 0.3 by default.
@@ -150,7 +139,7 @@ def groups(
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
     >>> fit = rb.relbounds("severity ~ age + stiffness + platelets + crp + esr", data, C=0.1, probes=10)
-    >>> labels = groups(fit, k=4).labels
+    >>> labels = fit.groups(k=4).labels
     >>> bool(labels["crp"] == labels["esr"])
     True
 
@@ -160,31 +149,32 @@ def groups(
     >>> names = ["radius", "perimeter", "area", "texture", "concave_points", "smoothness"]
     >>> formula = "diagnosis ~ texture_se + symmetry_se + " + " + ".join(f"worst_{name}" for name in names)
     >>> fit = rb.relbounds(formula, data, C=0.1, probes=20)
-    >>> found = groups(fit, by="overlap").labels
+    >>> found = fit.groups(by="overlap").labels
     >>> found.index[found == found["worst_area"]].tolist()
     ['worst_radius', 'worst_perimeter', 'worst_area']
     """
     check_cut(cut, k)
     if by not in WAYS:
         raise OptionError(f"by={by!r} is not known; use 'context' or 'overlap'.{nearest(str(by), WAYS)}")
-    fitted = fit._fitted
-    names = fit.table.index[fit.table["part"] == part]
+    table = fitted.table
+    names = table.index[table["part"] == part]
     if len(names) == 0:
         raise OptionError(f"The fit has no {part} features; part='regular' groups the regular ones.")
     if len(names) < 3:
         raise OptionError(f"Groups need at least three {part} features; there are {len(names)}.")
     if k is not None and k > len(names):
         raise OptionError(f"k={k} groups cannot be made of {len(names)} features.")
+    asked, place = fitted, part
     if part == "privileged" and fitted.help is not None and fitted.help.teacher is not None:
-        fitted, part = fitted.help.teacher, "regular"
+        asked, place = fitted.help.teacher, "regular"
     with threadpool_limits(limits=1, user_api="blas"):
-        moved = make_contexts(fitted, part, (0.0, 1.0) if by == "context" else (0.5,))
+        moved = make_contexts(asked, place, (0.0, 1.0) if by == "context" else (0.5,))
     if by == "context":
         columns = pd.MultiIndex.from_product([names, ["min", "max"], ["lower", "upper"]])
         contexts = pd.DataFrame(moved.reshape(len(names), -1), index=names, columns=columns)
         distance = context_distances(moved)
     else:
-        shared = overlaps(moved[:, :, 0, 1], fit.table.loc[names, "upper"].to_numpy())
+        shared = overlaps(moved[:, :, 0, 1], table.loc[names, "upper"].to_numpy())
         contexts = pd.DataFrame(shared, index=names, columns=names)
         distance = 1.0 - (shared + shared.T) / 2
     tree = linkage(squareform(distance, checks=False), method="single")
@@ -194,7 +184,7 @@ def groups(
         distance=pd.DataFrame(distance, index=names, columns=names),
         contexts=contexts,
         height=0.0,
-        fit=fit,
+        fitted=fitted,
         by=by,
     )
     return found.cut(cut, k, by_class=by_class)
@@ -206,7 +196,7 @@ def label(found: Groups, cut: float | None, k: int | None, by_class: bool) -> tu
     names = found.labels.index
     if k is not None or not by_class:
         return cut_tree(found.linkage, names, CUT[found.by] if cut is None and k is None else cut, k)
-    classes = found.fit.table.loc[names, "relevance"].to_numpy()
+    classes = found.fitted.table.loc[names, "relevance"].to_numpy()
     weak = np.flatnonzero(classes == "weak")
     height = cut_height(found, classes != "irrelevant", CUT[found.by] if cut is None else float(cut))
     # 0 holds the irrelevant features, negative numbers the strong ones

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relbounds.explore.constrain import pieces_of, settled_ranges
+from relbounds.explore.constrain import settled_ranges
 from relbounds.linear.fit import Fitted
 from relbounds.linear.model import FloatArray, Target
 from relbounds.linear.ranges import CHUNK, ZERO, relevance
@@ -68,7 +68,7 @@ def make_contexts(fitted: Fitted, part: str, shares: Sequence[float] = (0.0, 1.0
     targets = [target for target in fitted.spec.targets if target.part == part]
     variables = [j for target in targets for j in target.variables]
     solver = fitted.options.solver
-    ends = [extremes(piece, variables, solver) for piece in pieces_of(fitted)]
+    ends = [extremes(piece, variables, solver) for piece in fitted.polytopes]
     before = _sizes([(one.lower, one.upper) for one in ends], targets, fitted.norm)
     tasks = list(range(len(targets)))
     with stage("groups", len(tasks), fitted.options.progress) as done:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from relbounds.errors import OptionError
-
-if TYPE_CHECKING:
-    from relbounds.results import RelboundsResults
+from relbounds.linear.fit import Fitted
+from relbounds.solver.polytope import Polytope
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class RiskBound:
         )
 
 
-def risk_bound(fit: RelboundsResults, tau: float = 0.05) -> RiskBound:
+def risk_bound(fitted: Fitted, tau: float = 0.05) -> RiskBound:
     """Bound the risk of every equivalent model on new data of the same kind.
 
     With n rows (or their total weight), d features, ``R = max |x|`` over the training rows, and the budgets
@@ -81,7 +79,7 @@ def risk_bound(fit: RelboundsResults, tau: float = 0.05) -> RiskBound:
 
     Parameters
     ----------
-    fit : RelboundsResults
+    fitted : Fitted
     tau : float
         The chance that the bound does not hold.
 
@@ -94,35 +92,34 @@ def risk_bound(fit: RelboundsResults, tau: float = 0.05) -> RiskBound:
     >>> import relbounds as rb
     >>> data = rb.datasets.load_breast_cancer()
     >>> fit = rb.relbounds("diagnosis ~ worst_radius + worst_area + radius_se", data, C=0.01, probes=10)
-    >>> risk_bound(fit)
+    >>> fit.risk_bound()
     Risk bound ...It is vacuous...
     """
     if not isinstance(tau, numbers.Real) or not 0 < tau < 1:
         raise OptionError(f"tau={tau!r} must lie strictly between 0 and 1; 0.05 is the default.")
-    fitted, design = fit._fitted, fit.design
+    design = fitted.design
     if design.levels is None:
         raise OptionError(
             "There is no risk bound for a regression: its loss is unbounded. Use cross-validated scores."
         )
-    n = float(fitted.design.weights.sum())
+    n = float(design.weights.sum())
     d, L = design.X.shape[1], len(design.levels)
     R = float(np.abs(design.X).max())
     factor, times, limit = (1.0, 2.0, 1.0) if L == 2 else (float(L), 4.0, float(L - 1))
     sure = 1.0 if L == 2 else 2.0
     rate = times * R * math.sqrt(2 * math.log(2 * d) / n)
-    norm, loss = worst_budgets(fit, rate, n)
+    norm, loss = worst_budgets(fitted.polytope, rate, n)
     parts = (factor * loss / n, factor * rate * norm, factor * sure * math.sqrt(2 * math.log(2 / tau) / n))
     needed = math.ceil(n * (2 * (parts[1] + parts[2]) / limit) ** 2)
     return RiskBound(sum(parts), *parts, tau=float(tau), limit=limit, n_needed=needed)
 
 
-def worst_budgets(fit: RelboundsResults, rate: float, n: float) -> tuple[float, float]:
+def worst_budgets(polytope: Polytope, rate: float, n: float) -> tuple[float, float]:
     """Return the norm and loss within the budgets that make the bound largest.
 
     Both budgets of a split set can be used up at once. A joint budget is spent on one of them: the bound is
     linear in both, so its maximum lies at an end.
     """
-    polytope = fit._fitted.polytope
     if polytope.joint is None:
         assert polytope.norm is not None and polytope.loss is not None
         return polytope.norm, polytope.loss

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,16 +14,12 @@ from threadpoolctl import threadpool_limits
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsError, RelboundsWarning
 from relbounds.explore.sweep_delta import refuse_wishes
+from relbounds.linear.fit import Fitted
 from relbounds.linear.privileged.fit import fit_any
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
 from relbounds.seeds import stream
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from relbounds.results import RelboundsResults
 
 CLASSES = ("strong", "weak", "irrelevant")
 
@@ -62,12 +57,6 @@ class Stability:
     failed: int
     fraction: float
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the class frequencies; see :func:`relbounds.show.figures.others.plot_stability`."""
-        from relbounds.show.figures.others import plot_stability
-
-        return plot_stability(self, ax=ax, **options)
-
     def __repr__(self) -> str:
         failed = f", {self.failed} of them without a fit" if self.failed else ""
         head = f"{self.n_resamples} subsamples of {self.fraction:.0%} of the rows{failed}"
@@ -76,7 +65,7 @@ class Stability:
 
 
 def stability(
-    fit: RelboundsResults,
+    fitted: Fitted,
     n_resamples: int = 50,
     *,
     fraction: float = 0.8,
@@ -91,7 +80,7 @@ def stability(
 
     Parameters
     ----------
-    fit : RelboundsResults
+    fitted : Fitted
     n_resamples : int
         How many subsamples.
     fraction : float
@@ -112,15 +101,14 @@ def stability(
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
     >>> fit = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, probes=10)
-    >>> float(stability(fit, n_resamples=3).frequencies.loc["stiffness", "strong"])
+    >>> float(fit.stability(n_resamples=3).frequencies.loc["stiffness", "strong"])
     1.0
     """
-    refuse_wishes(fit, "stability")
+    refuse_wishes(fitted, "stability")
     if not isinstance(n_resamples, numbers.Integral) or isinstance(n_resamples, bool) or n_resamples < 2:
         raise OptionError(f"n_resamples={n_resamples!r} must be a whole number, 2 or more.")
     if not isinstance(fraction, numbers.Real) or not 0 < fraction < 1:
         raise OptionError(f"fraction={fraction!r} must lie strictly between 0 and 1; 0.8 is the default.")
-    fitted = fit._fitted
     options = fitted.options
     workers = options.n_jobs if n_jobs is None else n_jobs
     first = options.seed if seed is None else seed
@@ -132,7 +120,7 @@ def stability(
         found = run(
             _refit,
             list(range(n_resamples)),
-            shared=(fit.design, inner, fitted.tuning.C, float(fraction), first),
+            shared=(fitted.design, inner, fitted.tuning.C, float(fraction), first),
             n_jobs=workers,
             client=options.client,
             progress=done,
@@ -146,10 +134,10 @@ def stability(
         )
     draws = pd.concat(tables, names=["resample", "feature"])
     counts = pd.crosstab(draws.index.get_level_values("feature"), draws["relevance"], normalize="index")
-    frequencies = counts.reindex(index=fit.table.index, columns=list(CLASSES), fill_value=0.0)
+    frequencies = counts.reindex(index=fitted.table.index, columns=list(CLASSES), fill_value=0.0)
     frequencies.columns.name = None
-    own = [frequencies.at[name, label] for name, label in fit.table["relevance"].items()]
-    table = fit.table.assign(stability=own)
+    own = [frequencies.at[name, label] for name, label in fitted.table["relevance"].items()]
+    table = fitted.table.assign(stability=own)
     return Stability(table, frequencies, draws, int(n_resamples), len(found) - len(tables), float(fraction))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +15,6 @@ from relbounds.linear.fit import Fitted, finish
 from relbounds.linear.model import FloatArray
 from relbounds.linear.ranges import resolve_delta
 from relbounds.options import Options
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from relbounds.results import RelboundsResults
 
 # The default grid, from numerically optimal models to loose ones, in multiples of one standard error.
 GRID = (0.01, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
@@ -46,7 +40,7 @@ class Sweep:
     --------
     >>> import relbounds as rb
     >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-    >>> found = rb.relbounds(data.formula, data.data, C=1.0, probes=10).sweep([0.001, 0.1])
+    >>> found = rb.relbounds(data.formula, data.data, C=1.0, probes=10).sweep_delta([0.001, 0.1])
     >>> found.table.loc[0.001, "relevance"].tolist()
     ['strong', 'weak', 'weak', 'irrelevant']
     """
@@ -85,20 +79,14 @@ class Sweep:
         values = [self.deltas[count - 1] if count else np.nan for count in unbroken]
         return pd.Series(values, index=self.classes.index, name="strong_until")
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the bounds along the tolerance; see :func:`relbounds.show.figures.others.plot_sweep`."""
-        from relbounds.show.figures.others import plot_sweep
-
-        return plot_sweep(self, ax=ax, **options)
-
     def __repr__(self) -> str:
         changes = self.changes
         head = f"Sweep over {len(self.deltas)} tolerances, {self.deltas[0]:.3g} to {self.deltas[-1]:.3g}"
         return head + ("; no class changes" if changes.empty else "\n" + changes.to_string(index=False))
 
 
-def sweep(
-    fit: RelboundsResults, delta: Sequence[float | str] | None = None, *, probes: int | None = None
+def sweep_delta(
+    fitted: Fitted, delta: Sequence[float | str] | None = None, *, probes: int | None = None
 ) -> Sweep:
     """Recompute bounds and classes for several tolerances around the same best model.
 
@@ -107,7 +95,7 @@ def sweep(
 
     Parameters
     ----------
-    fit : RelboundsResults
+    fitted : Fitted
     delta : sequence of float or {"1se", "2se"}, optional
         By default seven values from a hundredth of a standard error to two of them.
     probes : int, optional
@@ -122,13 +110,12 @@ def sweep(
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
     >>> fit = rb.relbounds("severity ~ age + stiffness + crp + esr", data, C=0.1, probes=10)
-    >>> found = sweep(fit, [0.001, 0.02, 0.5])
+    >>> found = fit.sweep_delta([0.001, 0.02, 0.5])
     >>> widths = (found.table["upper"] - found.table["lower"]).unstack("delta")
     >>> bool((widths.diff(axis=1).iloc[:, 1:] > -1e-6).all(axis=None))
     True
     """
-    refuse_wishes(fit, "sweep")
-    fitted = fit._fitted
+    refuse_wishes(fitted, "sweep_delta")
     deltas = read_deltas(fitted, delta)
     options = fitted.options if probes is None else fitted.options.replace(probes=probes)
     frames, noise = [], []
@@ -144,9 +131,9 @@ def sweep(
     return Sweep(deltas, table, pd.DataFrame(noise, index=index), fitted.delta)
 
 
-def refuse_wishes(fit: RelboundsResults, what: str) -> None:
+def refuse_wishes(fitted: Fitted, what: str) -> None:
     """Refuse a what-if where only a fit will do."""
-    if getattr(fit._fitted, "wishes", {}):
+    if fitted.wishes:
         raise OptionError(
             f"{what}() needs a fit without constraints; call it on the fit that was constrained."
         )

@@ -79,7 +79,7 @@ def groups(content: bytes, cut: float | None, k: float | None, part: str, by_cla
 
 def sweep(content: bytes, delta: Any, probes: float | None) -> dict[str, Any]:
     """Return bounds and classes along the tolerance."""
-    found = restore(content).sweep(listed(delta) or None, probes=whole(probes))
+    found = restore(content).sweep_delta(listed(delta) or None, probes=whole(probes))
     return {
         "deltas": [float(v) for v in found.deltas],
         "table": columns(found.table.reset_index()),
@@ -106,7 +106,7 @@ def stability(content: bytes, n_resamples: float, options: Mapping[str, Any]) ->
 
 def choose(content: bytes, cost: Mapping[str, float], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the cheapest features that support an equivalent model."""
-    found = restore(content).choose(dict(cost), **options)
+    found = restore(content).cheapest(dict(cost), **options)
     return {
         "features": list(found.features),
         "terms": list(found.terms),
@@ -116,7 +116,7 @@ def choose(content: bytes, cost: Mapping[str, float], options: Mapping[str, Any]
         "exact": bool(found.exact),
         "bound": float(found.bound),
         "gap": float(found.gap),
-        "results": with_constraints(found.results),
+        "results": with_constraints(RelboundsResults(found.fitted)),
     }
 
 

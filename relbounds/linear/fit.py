@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,11 @@ MANY = 1000
 
 @dataclass(frozen=True)
 class Fitted:
-    """Everything a fit found, in arrays; :class:`relbounds.results.RelboundsResults` shows it to the user."""
+    """Everything a fit found, in arrays; :class:`relbounds.results.RelboundsResults` shows it to the user.
+
+    `polytopes` are the sets whose union is meant: one for a fit, several for a what-if that leaves a sign open.
+    `wishes` and `before`, the table without any wish, say what a what-if changed; a fit has none.
+    """
 
     design: Design
     options: Options
@@ -48,13 +53,20 @@ class Fitted:
     solution: Solution
     norm: float
     delta: float
-    polytope: Polytope
+    polytopes: tuple[Polytope, ...]
     ranges: Ranges
     populations: Mapping[str, Population]
     intervals: Mapping[str, tuple[Interval, Interval]]
     table: pd.DataFrame
     notes: tuple[str, ...]
     help: Help | None
+    wishes: Mapping[Any, tuple[float, float]] = field(default_factory=dict)
+    before: pd.DataFrame | None = None
+
+    @property
+    def polytope(self) -> Polytope:
+        """The set of equivalent models; in a what-if the one that holds the best of them."""
+        return self.polytopes[0]
 
 
 @dataclass(frozen=True)
@@ -157,7 +169,7 @@ def finish(
         solution,
         norm,
         delta,
-        polytope,
+        (polytope,),
         ranges,
         populations,
         intervals,

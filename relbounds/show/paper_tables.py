@@ -359,7 +359,7 @@ def explain(fit: RelboundsResults, wanted: Sequence[str]) -> tuple[str, ...]:
     ]
     if "p_adjusted" in wanted:
         notes.append("P adj.: Benjamini-Hochberg.")
-    if getattr(fitted, "wishes", {}):
+    if fitted.wishes:
         notes.append(next(note for note in fit.notes if note.startswith("What if ")))
     return tuple(notes)
 

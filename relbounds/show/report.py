@@ -20,7 +20,7 @@ from matplotlib import rc_context
 
 from relbounds.errors import OptionError
 from relbounds.show.figures.bounds import plot_bounds
-from relbounds.show.figures.others import plot_scores, plot_tuning
+from relbounds.show.figures.others import plot_groups, plot_scores, plot_stability, plot_tuning
 from relbounds.show.paper_tables import fit_table, write
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def write_report(
     if stability:
         found = fit.stability(stability)
         sections["Stability"] = _figure(
-            found.plot(), f"Classes over {stability} subsamples of {found.fraction:.0%} of the rows."
+            plot_stability(found), f"Classes over {stability} subsamples of {found.fraction:.0%} of the rows."
         )
     sections["Data"] = _data(fit)
     sections["Settings"] = _settings(fit)
@@ -240,7 +240,7 @@ def _groups(fit: RelboundsResults) -> str:
         "Features that play the same role: how all other intervals move when a feature is held at its least "
         "and at its greatest use. Dashed: where the tree is cut."
     )
-    return _figure(found.plot(), caption) + f"<table>{head}<tbody>{rows}</tbody></table>"
+    return _figure(plot_groups(found), caption) + f"<table>{head}<tbody>{rows}</tbody></table>"
 
 
 def _data(fit: RelboundsResults) -> str:

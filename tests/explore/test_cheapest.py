@@ -30,7 +30,7 @@ def supports(fit, features):
 def test_cheapest_of_all_subsets(prices):
     fit = eight(0.1)
     cost = dict(zip(fit.design.names, map(float, prices), strict=True))
-    found = fit.choose(cost)
+    found = fit.cheapest(cost)
     relevant = fit.selected("relevant")
     strong = fit.selected("strong")
     weak = [name for name in relevant if name not in strong]
@@ -47,8 +47,8 @@ def test_cheapest_of_all_subsets(prices):
 @pytest.mark.filterwarnings("ignore::relbounds.errors.RelboundsWarning")
 def test_a_refit_on_the_chosen_features_keeps_the_budgets():
     fit = severity()
-    found = fit.choose({"il6": 1.0, "crp": 20.0}, other=5.0)
-    v = found.results._fitted.solution.v
+    found = fit.cheapest({"il6": 1.0, "crp": 20.0}, other=5.0)
+    v = found.fitted.solution.v
     assert fit._fitted.polytope.excess_of(v) < 1e-5 * fit.baseline.mu
     unused = [j for j, name in enumerate(fit.design.names) if name not in found.features]
     assert np.all(v[unused] == 0)
@@ -63,20 +63,20 @@ def test_a_refit_on_the_chosen_features_keeps_the_budgets():
 
 def test_where_even_noise_is_needed_it_is_let_in():
     fit = eight(0.001)
-    found = fit.choose({}, other=1.0)
+    found = fit.cheapest({}, other=1.0)
     assert supports(fit, found.features)
 
 
 def test_free_features_are_not_taken_without_need():
-    found = copies().choose({}, other=0.0)
+    found = copies().cheapest({}, other=0.0)
     assert len(found.features) == 2 and found.cost == 0
 
 
 def test_the_heuristic_states_its_gap():
     fit = eight(0.1)
     cost = {"x5": 7.0, "x6": 5.0, "x7": 6.0}
-    exact = fit.choose(cost, other=1.0)
-    heuristic = fit.choose(cost, other=1.0, exact=False)
+    exact = fit.cheapest(cost, other=1.0)
+    heuristic = fit.cheapest(cost, other=1.0, exact=False)
     assert heuristic.bound <= exact.cost + 1e-6 <= heuristic.cost + 2e-6
     assert supports(fit, heuristic.features)
     assert heuristic.exact == (heuristic.cost == pytest.approx(heuristic.bound))
@@ -89,17 +89,17 @@ def test_many_candidates_are_searched_in_part(monkeypatch):
     monkeypatch.setattr("relbounds.explore.cheapest.MOST_EXACT", 2)
     monkeypatch.setattr("relbounds.explore.cheapest.MOST_NODES", 1)
     fit = severity()
-    found = fit.choose({"crp": 20.0, "il6": 3.0}, other=5.0)
+    found = fit.cheapest({"crp": 20.0, "il6": 3.0}, other=5.0)
     assert supports(fit, found.features) and 0 <= found.gap < 1
 
 
 def test_the_solver_keeps_quiet(capfd):
-    eight(0.1).choose({}, other=1.0)
+    eight(0.1).cheapest({}, other=1.0)
     assert capfd.readouterr().out == ""
 
 
 def test_a_term_is_paid_once():
-    found = severity().choose({"sex": 3.0}, other=1.0)
+    found = severity().cheapest({"sex": 3.0}, other=1.0)
     assert "sex" not in found.terms  # irrelevant here
     assert found.cost_of_all == len(severity().selected("relevant"))
 
@@ -107,15 +107,15 @@ def test_a_term_is_paid_once():
 def test_a_what_if_narrows_the_choice():
     fit = copies()
     cheap = {"x1": 1.0, "x2": 1.0, "x3": 9.0, "x4": 1.0}
-    assert fit.choose(cheap).features == ["x1", "x2"]
-    assert fit.constrain({"x2": "off"}).choose(cheap).features == ["x1", "x3"]
+    assert fit.cheapest(cheap).features == ["x1", "x2"]
+    assert fit.constrain({"x2": "off"}).cheapest(cheap).features == ["x1", "x3"]
 
 
 def test_privileged_features_cost_nothing():
-    found = privileged().choose({"x2": 1.0, "x3": 9.0}, other=1.0)
+    found = privileged().cheapest({"x2": 1.0, "x3": 9.0}, other=1.0)
     assert "x3" not in found.features
     with pytest.raises(rb.OptionError, match="no term 'z1'"):
-        privileged().choose({"z1": 1.0}, other=1.0)
+        privileged().cheapest({"z1": 1.0}, other=1.0)
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_privileged_features_cost_nothing():
 )
 def test_bad_costs(cost, other, words):
     with pytest.raises(rb.OptionError, match=words):
-        copies().choose(cost, other=other)
+        copies().cheapest(cost, other=other)

@@ -88,7 +88,7 @@ def test_an_open_sign_is_tried_both_ways():
     low = 0.5 * float(min(-spans["signed_lower"].iloc[0], spans["signed_upper"].iloc[0]))
     held = fit.constrain({name: (low, None)})
     row = held.table.loc[name]
-    assert len(held._fitted.pieces) == 2
+    assert len(held._fitted.polytopes) == 2
     assert row["signed_lower"] < -low + LOOSE and row["signed_upper"] > low - LOOSE
     # the size never falls below the wish, although the signed hull spans zero
     assert row["lower"] == pytest.approx(low, abs=LOOSE)

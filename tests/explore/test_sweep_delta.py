@@ -14,7 +14,7 @@ import relbounds as rb
 @settings(max_examples=5, deadline=None)
 @given(st.lists(st.floats(0.0005, 0.5), min_size=2, max_size=3, unique=True))
 def test_intervals_only_widen(deltas):
-    found = copies().sweep(deltas, probes=3)
+    found = copies().sweep_delta(deltas, probes=3)
     for low, high in (("lower", "upper"), ("signed_lower", "signed_upper")):
         falls = found.table[low].unstack("delta").diff(axis=1).iloc[:, 1:]
         rises = found.table[high].unstack("delta").diff(axis=1).iloc[:, 1:]
@@ -23,7 +23,7 @@ def test_intervals_only_widen(deltas):
 
 def test_the_fit_itself_is_one_of_the_tolerances():
     fit = severity()
-    found = fit.sweep()
+    found = fit.sweep_delta()
     assert fit.delta in found.deltas
     here = found.table.loc[fit.delta]
     assert np.allclose(here["upper"], fit.table["upper"], atol=1e-6)
@@ -33,7 +33,7 @@ def test_the_fit_itself_is_one_of_the_tolerances():
 
 def test_changes_say_where_a_class_ends():
     fit = severity()
-    found = fit.sweep([0.0005, 0.1, 2.0], probes=5)
+    found = fit.sweep_delta([0.0005, 0.1, 2.0], probes=5)
     for _, row in found.changes.iterrows():
         assert found.table.loc[(row["after"], row["feature"]), "relevance"] == row["was"]
         assert found.table.loc[(row["by"], row["feature"]), "relevance"] == row["becomes"]
@@ -46,12 +46,12 @@ def test_changes_say_where_a_class_ends():
 
 def test_words_are_tolerances_too():
     fit = copies()
-    found = fit.sweep(["1se", "2se"], probes=3)
+    found = fit.sweep_delta(["1se", "2se"], probes=3)
     assert found.deltas[1] == pytest.approx(2 * found.deltas[0])
 
 
 def test_a_teacher_is_swept_along():
-    found = privileged("teacher").sweep([0.01, 0.1], probes=3)
+    found = privileged("teacher").sweep_delta([0.01, 0.1], probes=3)
     assert set(found.table["part"]) == {"regular", "privileged"}
     assert {"regular", "privileged"} <= set(found.noise.columns)
 
@@ -61,9 +61,9 @@ def test_a_teacher_is_swept_along():
 )
 def test_bad_tolerances(deltas, words):
     with pytest.raises(rb.OptionError, match=words):
-        copies().sweep(deltas)
+        copies().sweep_delta(deltas)
 
 
 def test_a_what_if_is_not_swept():
     with pytest.raises(rb.OptionError, match="without constraints"):
-        copies().constrain({"x2": 0}).sweep([0.1])
+        copies().constrain({"x2": 0}).sweep_delta([0.1])

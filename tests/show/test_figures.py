@@ -199,14 +199,14 @@ def test_groups_into_axes():
 
 
 def test_sweep_changes_colour_where_the_class_does():
-    found = copies().sweep([0.001, 0.05, 3.0], probes=3)
+    found = copies().sweep_delta([0.001, 0.05, 3.0], probes=3)
     ax = plot_sweep(found)
     shades = {to_rgb(c.get_facecolor()[0]) for c in ax.collections}
     assert shades == {to_rgb(colours()[name]) for name in set(found.table["relevance"])}
     assert len(ax.collections) == len(found.classes) + len(found.changes)
     assert ax.get_xscale() == "log" and ax.get_xlim() == (0.001, 3.0)
     _, given = plt.subplots()
-    assert found.plot(ax=given, features=["x1"]) is given
+    assert plot_sweep(found, ax=given, features=["x1"]) is given
 
 
 def test_stability_bars_fill_the_row():
@@ -216,7 +216,7 @@ def test_stability_bars_fill_the_row():
     assert np.allclose(widths.sum(axis=0), 1.0)
     assert [text.get_text() for text in ax.get_yticklabels()] == found.table.index.tolist()
     _, given = plt.subplots()
-    assert found.plot(ax=given) is given
+    assert plot_stability(found, ax=given) is given
 
 
 def test_scores_by_level_with_thresholds():

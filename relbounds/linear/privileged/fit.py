@@ -81,7 +81,7 @@ def _nothing(
         solution,
         1.0,
         delta,
-        equivalent_models(spec.model, solution, delta, options.tolerance),
+        (equivalent_models(spec.model, solution, delta, options.tolerance),),
         ranges,
         populations,
         intervals,

@@ -16,6 +16,7 @@ from matplotlib.patches import Patch, Rectangle
 from relbounds.errors import OptionError
 
 if TYPE_CHECKING:
+    from relbounds.linear.fit import Fitted
     from relbounds.results import RelboundsResults
 
 CLASSES = ("strong", "weak", "irrelevant")
@@ -199,13 +200,13 @@ def plot_bounds(
     size = (wide, tall) if horizontal else (max(COLUMN, 0.7 + ROW * extent), 2.4 + labels)
     ax = new_axes(ax, *size)
     paint = {**colours(), **(palette or {})}
-    draw_bars(ax, fit, table, lines, paint, horizontal, direction=direction, best=best)
+    draw_bars(ax, fit._fitted, table, lines, paint, horizontal, direction=direction, best=best)
     if threshold:
         draw_thresholds(ax, fit, table, lines, horizontal)
     (ax.set_xlabel if horizontal else ax.set_ylabel)("relevance (share of the norm)")
     finish(ax)
     ax.tick_params(axis="y" if horizontal else "x", length=0)
-    label_lines(ax, table, lines, horizontal, wishes_of(fit))
+    label_lines(ax, table, lines, horizontal, fit._fitted.wishes)
     handles = _handles(fit, table, paint, threshold, direction, best) if legend else []
     if legend:
         legend_above(ax, handles)
@@ -227,11 +228,6 @@ def chosen_features(table: pd.DataFrame, features: Sequence[str] | None) -> pd.D
     if len(features) == 0:
         raise OptionError("features is empty; name at least one feature, or leave it out to draw all.")
     return table[table.index.isin(list(features))]
-
-
-def wishes_of(fit: RelboundsResults) -> Mapping[str, tuple[float, float]]:
-    """Return the constraints of a what-if fit by feature, empty for any other fit."""
-    return getattr(fit._fitted, "wishes", {})
 
 
 def _orientation(orientation: str) -> bool:
@@ -261,7 +257,7 @@ def _order(table: pd.DataFrame, sort: str) -> list[int]:
 
 def draw_bars(
     ax: Axes,
-    fit: RelboundsResults,
+    fitted: Fitted,
     table: pd.DataFrame,
     lines: Sequence[Line],
     paint: Mapping[str, Any],
@@ -271,8 +267,7 @@ def draw_bars(
     best: bool = True,
 ) -> None:
     """Draw one bar a feature, its mark of direction and its place in the best model."""
-    before = getattr(fit._fitted, "before", None)
-    wishes = wishes_of(fit)
+    before, wishes = fitted.before, fitted.wishes
     reach = float(table["upper"].max()) or 1.0
     if before is not None:
         reach = max(reach, float(before.loc[table.index, "upper"].max()))
@@ -450,7 +445,7 @@ def _handles(
                     label=label,
                 )
             )
-    if getattr(fit._fitted, "before", None) is not None:
+    if fit._fitted.before is not None:
         handles.append(Patch(facecolor="none", edgecolor="0.6", linestyle=":", label="before"))
         handles.append(
             Line2D(

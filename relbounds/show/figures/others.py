@@ -71,9 +71,8 @@ def plot_groups(
     4
     >>> import matplotlib.pyplot as plt; plt.close(ax.figure)
     """
-    fit = groups.fit
     names = groups.labels.index
-    table = fit.table.loc[names]
+    table = groups.fitted.table.loc[names]
     tree = dendrogram(groups.linkage, no_plot=True, color_threshold=-1)
     leaves: list[int] = tree["leaves"]
     lines = [
@@ -85,7 +84,7 @@ def plot_groups(
     # cut from the axes' own width, so that nothing beside them is covered
     side = make_axes_locatable(ax).append_axes("right", size="60%", pad=0.06, sharey=ax)
     paint = {**colours(), **(palette or {})}
-    draw_bars(ax, fit, table, lines, paint, horizontal=True, best=False)
+    draw_bars(ax, groups.fitted, table, lines, paint, horizontal=True, best=False)
     ax.set_xlabel("relevance (share of the norm)")
     finish(ax)
     ax.tick_params(axis="y", length=0)
@@ -155,7 +154,7 @@ def plot_sweep(
     >>> import relbounds as rb
     >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
     >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
-    >>> ax = plot_sweep(fit.sweep([0.001, 0.1]))
+    >>> ax = plot_sweep(fit.sweep_delta([0.001, 0.1]))
     >>> ax.get_xlabel()
     'tolerance delta'
     >>> import matplotlib.pyplot as plt; plt.close(ax.figure)

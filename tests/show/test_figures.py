@@ -47,7 +47,7 @@ def wide(d=60, privileged=5):
         index=pd.Index(names + extra, name="feature"),
     )
     noise = {"regular": (None, SimpleNamespace(upper=0.1)), "privileged": (None, SimpleNamespace(upper=0.15))}
-    return SimpleNamespace(table=table, _fitted=SimpleNamespace(intervals=noise))
+    return SimpleNamespace(table=table, _fitted=SimpleNamespace(intervals=noise, wishes={}, before=None))
 
 
 def bars(ax):

@@ -27,6 +27,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -q -n 2

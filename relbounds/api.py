@@ -11,6 +11,7 @@ from relbounds.design import Design, make_design
 from relbounds.linear.privileged.fit import fit_any
 from relbounds.options import make_options
 from relbounds.parallel import one_thread
+from relbounds.progress import Hook
 from relbounds.results import RelboundsResults
 
 
@@ -41,7 +42,7 @@ def relbounds(
     n_jobs: int = 1,
     client: Any = None,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: bool | Hook | None = None,
 ) -> RelboundsResults:
     """Compute the relevance interval of every feature of a formula.
 
@@ -105,8 +106,9 @@ def relbounds(
         A Dask cluster to work on.
     seed : int
         Seed of folds and probes.
-    progress : bool or None
-        None shows a bar only in a terminal and only when the work is long.
+    progress : bool, callable or None
+        None shows a bar only in a terminal and only when the work is long; a function is called with the stage's
+        name, the pieces done and their number.
 
     Returns
     -------

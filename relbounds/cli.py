@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relbounds import __version__, datasets
+from relbounds import datasets
 from relbounds.api import relbounds
 from relbounds.errors import DataError, MissingExtraError, OptionError, RelboundsError, RelboundsWarning
 from relbounds.options import CHOICES
 from relbounds.results import RelboundsResults
+from relbounds.version import __version__
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 

@@ -26,6 +26,10 @@ class SolverError(RelboundsError):
     """A linear program could not be solved to the promised accuracy."""
 
 
+class WorkerError(RelboundsError):
+    """Worker processes ended before their work was done, again and again."""
+
+
 class MissingExtraError(RelboundsError, ImportError):
     """An optional package is needed for this and is not installed."""
 

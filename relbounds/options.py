@@ -10,6 +10,8 @@ from typing import Any
 
 from relbounds import checks
 from relbounds.errors import OptionError, nearest
+from relbounds.parallel import check_client
+from relbounds.progress import Hook, check_progress
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "order": ("explicit", "implicit"),
@@ -55,7 +57,7 @@ class Options:
     n_jobs: int = 1
     client: Any = None
     seed: int = 0
-    progress: bool | None = None
+    progress: bool | Hook | None = None
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -70,11 +72,15 @@ class Options:
             checked[name] = checks.integer(name, getattr(self, name), least=least)
         checked["n_jobs"] = checks.jobs("n_jobs", self.n_jobs)
         checked["level"] = checks.number("level", self.level, above=0, below=1, hint="0.999 is the default.")
-        for name in ("screen", "progress"):
-            value = getattr(self, name)
-            checked[name] = None if value is None else checks.flag(name, value)
+        checked["screen"] = None if self.screen is None else checks.flag("screen", self.screen)
+        checked["client"] = check_client(self.client)
+        checked["progress"] = check_progress("progress", self.progress)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what goes to another process leaves the cluster and the bar behind
+        return {**self.__dict__, "client": None, "progress": False}
 
     def replace(self, **changes: Any) -> Options:
         """Return the options with some of them changed."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import joblib
-from joblib.externals.loky import get_reusable_executor
 from threadpoolctl import threadpool_limits
 
+from relbounds.checks import shown
+from relbounds.errors import OptionError, WorkerError
+
 Function = Callable[[Any, Any], Any]
+# How often the same work is begun again after its worker was killed: once is bad luck, three times a cause.
+LOSSES = 2
 
 
 def chunks(count: int, size: int) -> list[range]:
@@ -61,7 +65,7 @@ def run(
     [11, 12]
     """
     done = progress if progress is not None else _ignore
-    client = client if client is not None else active_client()
+    client = check_client(client) if client is not None else active_client()
     if client is not None:
         return _on_cluster(function, tasks, shared, done, client)
     if n_jobs == 1 or len(tasks) < 2:
@@ -81,8 +85,31 @@ def active_client() -> Any:
     >>> active_client() is None
     True
     """
-    backend = joblib.parallel.get_active_backend()[0]
+    if "joblib" not in sys.modules:  # nobody can have told it anything
+        return None
+    from joblib.parallel import get_active_backend  # slow to load
+
+    backend = get_active_backend()[0]
     return getattr(backend, "client", None) if type(backend).__name__ == "DaskDistributedBackend" else None
+
+
+def check_client(client: Any) -> Any:
+    """Return a Dask client, or None; anything else is an error before the work begins.
+
+    Examples
+    --------
+    >>> check_client("localhost:8786")
+    Traceback (most recent call last):
+    ...
+    relbounds.errors.OptionError: client='localhost:8786' must be a dask.distributed.Client; ...
+    """
+    if client is None or all(
+        callable(getattr(client, verb, None)) for verb in ("submit", "gather", "cancel")
+    ):
+        return client
+    raise OptionError(
+        f"client={shown(client)} must be a dask.distributed.Client; make one with Client(address) first."
+    )
 
 
 def _ignore(_: int) -> None:
@@ -125,20 +152,37 @@ def one_thread() -> Iterator[None]:
 def _on_cores(
     function: Function, tasks: Sequence[Any], shared: Any, done: Callable[[int], object], n_jobs: int
 ) -> list[Any]:
+    import joblib  # slow to load
+
+    found: list[Any] = []
+    losses = 0
     with tempfile.TemporaryDirectory(prefix="relbounds-") as folder:
         path = str(Path(folder) / "shared")
         joblib.dump(shared, path)
-        calls = (joblib.delayed(_call_stored)(function, task, path) for task in tasks)
-        found = []
-        try:
-            for one in joblib.Parallel(n_jobs=n_jobs, return_as="generator")(calls):
-                found.append(one)
-                done(1)
-        except BaseException:
-            # an interrupt, or a failed task: no worker goes on working for nobody
-            get_reusable_executor().shutdown(wait=False, kill_workers=True)
-            raise
-        return found
+        while len(found) < len(tasks):
+            before = len(found)
+            calls = [joblib.delayed(_call_stored)(function, task, path) for task in tasks[before:]]
+            pool = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+            try:
+                # closing the generator ends the workers: after an interrupt none goes on working for nobody
+                with closing(pool(calls)) as results:
+                    for one in results:
+                        found.append(one)
+                        done(1)
+            except BrokenProcessPool as error:
+                # tasks have no side effects, so what is missing is simply done again
+                losses = losses + 1 if len(found) == before else 1
+                if losses > LOSSES:
+                    raise WorkerError(lost_workers(n_jobs)) from error
+    return found
+
+
+def lost_workers(n_jobs: int) -> str:
+    """Say that worker processes were lost, and what to do about it."""
+    return (
+        f"Worker processes were killed {LOSSES + 1} times in a row before their work was done; most often the machine "
+        f"has too little memory for n_jobs={n_jobs}. Use fewer processes: n_jobs=1 needs none."
+    )
 
 
 def _call_stored(function: Function, task: Any, path: str) -> Any:
@@ -147,6 +191,8 @@ def _call_stored(function: Function, task: Any, path: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _load(path: str) -> Any:
+    import joblib  # slow to load
+
     # Read once per process; large arrays stay in the file and are shared by all processes of the machine.
     return joblib.load(path, mmap_mode="r")
 
@@ -154,7 +200,7 @@ def _load(path: str) -> Any:
 def _on_cluster(
     function: Function, tasks: Sequence[Any], shared: Any, done: Callable[[int], object], client: Any
 ) -> list[Any]:
-    from distributed import as_completed
+    from distributed import KilledWorker, as_completed
 
     # A task rather than scattered data: if the worker that holds it dies, the scheduler makes it again.
     held = client.submit(_keep, shared, pure=False)
@@ -163,6 +209,12 @@ def _on_cluster(
         for _ in as_completed(futures):
             done(1)
         return list(client.gather(futures))
+    except KilledWorker as error:
+        client.cancel(futures)
+        raise WorkerError(
+            "Workers of the Dask cluster were killed again and again while doing the same work; most often they have "
+            "too little memory. Give them more, or work on one machine: client=None."
+        ) from error
     except BaseException:
         client.cancel(futures)
         raise

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
-from statsmodels.iolib.summary import Summary
 
 from relbounds.design import Design
 from relbounds.errors import OptionError
 from relbounds.saving import Kept
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
 
 KINDS = {
     "relevant": ("strong", "weak"),

@@ -7,11 +7,10 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from statsmodels.iolib.summary import Summary
 
 from relbounds.errors import DataError, RelboundsWarning
 from relbounds.linear.fit import Fitted
@@ -20,7 +19,9 @@ from relbounds.linear.noise.published import PARTS, Interval
 from relbounds.linear.tuning import METRICS
 from relbounds.protocol import Analysis
 from relbounds.questions import Explore
-from relbounds.show import summary as tables
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,8 @@ class RelboundsResults(Analysis, Explore):
         >>> print(fit.summary())
                                 Relevance bounds...
         """
+        from relbounds.show import summary as tables  # statsmodels is slow to load
+
         return tables.summary("Relevance bounds", *self._header(), self.table, self._explained())
 
     def _header(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from relbounds.errors import DataError
+from relbounds.version import __version__
 
 
 class Kept(ABC):
@@ -28,8 +29,6 @@ class Kept(ABC):
 
     def to_bytes(self) -> bytes:
         """Return the fit as bytes, for :meth:`from_bytes`."""
-        from relbounds import __version__
-
         head = self._magic + f"{__version__} {platform.python_version()}\n".encode()
         try:
             body = pickle.dumps(self._content(), protocol=5)

@@ -1,11 +1,5 @@
 """The front door: what a user types, what comes back, and what bad input says."""
 
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import time
 import warnings
 
 import numpy as np
@@ -167,31 +161,3 @@ def test_progress_names_the_stages(capfd):
     rb.relbounds("grade ~ .", grades(), probes=4, progress=True)
     shown = capfd.readouterr().err
     assert all(stage in shown for stage in ("tuning", "bounds", "probes"))
-
-
-@pytest.mark.skipif(shutil.which("pgrep") is None, reason="pgrep counts what is left")
-def test_interrupt_leaves_no_orphans():
-    code = (
-        "import relbounds as rb\n"
-        "d = rb.simulate.paper_set(8, noise=0.5, seed=1)\n"
-        "print('started', flush=True)\n"
-        "for seed in range(1000): rb.relbounds(d.formula, d.data, n_jobs=2, C=0.05, seed=seed, probes=500)\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(3)
-    os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
-    assert process.returncode != 0
-    # pgrep lists what still runs of the process group; the dead that nobody has collected yet do not count
-    for _ in range(20):
-        left = subprocess.run(
-            ["pgrep", "-r", "D,R,S", "-g", str(process.pid)], capture_output=True, text=True
-        ).stdout.split()
-        if not left:
-            break
-        time.sleep(0.5)
-    assert not left

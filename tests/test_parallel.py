@@ -1,7 +1,11 @@
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -55,6 +59,117 @@ def test_errors_keep_their_type():
 
 def test_pieces_do_not_depend_on_the_number_of_processes():
     assert [len(piece) for piece in chunks(10, 4)] == [4, 4, 2]
+
+
+def dying(task, shared):
+    """Kill the worker that runs the third task: always, or the first time only."""
+    flag, always = shared
+    if task == 2 and (always or not os.path.exists(flag)):
+        open(flag, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 10 * task
+
+
+def test_the_work_of_a_killed_process_is_done_again(tmp_path):
+    seen = []
+    flag = str(tmp_path / "died")
+    found = run(dying, range(6), n_jobs=2, shared=(flag, False), progress=seen.append)
+    assert found == [10 * k for k in range(6)] and sum(seen) == 6 and os.path.exists(flag)
+
+
+def test_a_task_that_always_kills_its_process_is_a_clear_error(tmp_path):
+    with pytest.raises(rb.WorkerError, match=r"killed 3 times in a row.*n_jobs=1"):
+        run(dying, range(6), n_jobs=2, shared=(str(tmp_path / "died"), True))
+    # and the next call finds working processes
+    assert run(scaled, range(4), n_jobs=2, shared=np.ones(1)) == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_client_that_is_none_is_refused():
+    with pytest.raises(rb.OptionError, match=r"client=3 must be a dask.distributed.Client"):
+        run(scaled, range(3), shared=np.ones(1), client=3)
+
+
+def alive(group):
+    """Return the processes of a group that still run; those that nobody has collected yet do not count."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended meanwhile
+        if int(fields[2]) == group and fields[0] not in "ZX":
+            found.append(int(path.parent.name))
+    return found
+
+
+INTERRUPTED = """
+import signal
+# a shell may have started us with interrupts ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from relbounds.parallel import run
+import tests_tasks
+run(tests_tasks.wait, range(8), n_jobs=2, shared=FOLDER)
+"""
+WAITING = """
+import os, time
+def wait(task, folder):
+    open(os.path.join(folder, str(os.getpid())), "w").close()
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="processes are counted in /proc")
+@pytest.mark.parametrize("ignored", [False, True])
+def test_an_interrupt_ends_everything_at_once(tmp_path, ignored):
+    folder = tmp_path / "workers"
+    folder.mkdir()
+    (tmp_path / "tests_tasks.py").write_text(WAITING)
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    before = signal.getsignal(signal.SIGINT)
+    if ignored:  # what a shell does with processes in the background
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", INTERRUPTED.replace("FOLDER", repr(str(folder)))],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    try:
+        wait_until(lambda: len(list(folder.iterdir())) == 2 or process.poll() is not None)
+        os.kill(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        assert process.returncode != 0 and b"KeyboardInterrupt" in error
+        wait_until(lambda: not alive(process.pid))
+        assert not alive(process.pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_until(true, most=60.0):
+    end = time.monotonic() + most
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def test_progress_may_be_a_function():
+    seen = []
+    data = rb.simulate.paper_set(3, seed=1)
+
+    def show(stage, done, total):
+        seen.append((stage, done, total))
+
+    fit = rb.relbounds(data.formula, data.data, C=1.0, probes=4, n_jobs=2, progress=show)
+    assert "bounds" in {stage for stage, _, _ in seen}
+    for name in {stage for stage, _, _ in seen}:
+        counts = [(done, total) for stage, done, total in seen if stage == name]
+        assert counts[0][0] == 0 and counts == sorted(counts)
+    assert fit.table.equals(rb.relbounds(data.formula, data.data, C=1.0, probes=4).table)
 
 
 @pytest.fixture

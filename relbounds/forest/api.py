@@ -16,6 +16,7 @@ from relbounds.forest.learner import Problem, lightgbm
 from relbounds.forest.removal import removal_relevance
 from relbounds.forest.results import ForestResults
 from relbounds.forest.sequential import LEVEL, PROBES, sequential_relevance
+from relbounds.progress import Hook
 
 METHODS = {"removal": removal_relevance, "sequential": sequential_relevance}
 FEWEST_ROWS = 20
@@ -39,7 +40,7 @@ def forest_relevance(
     missing: str = "drop",
     n_jobs: int = 1,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: bool | Hook | None = None,
 ) -> ForestResults:
     """Find strongly and weakly relevant features where the relation need not be a straight line.
 

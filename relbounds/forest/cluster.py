@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage, to_tree
 from scipy.spatial.distance import squareform
-from scipy.stats import rankdata
 
 from relbounds.seeds import stream
 
@@ -65,6 +64,8 @@ def _tidy(matrix: Array) -> Array:
 
 
 def _spearman(X: Array) -> Array:
+    from scipy.stats import rankdata  # slow to load
+
     ranks = np.apply_along_axis(rankdata, 0, X) if X.shape[1] else X
     centred = ranks - ranks.mean(axis=0)
     norm = np.sqrt((centred**2).sum(axis=0))
@@ -74,6 +75,8 @@ def _spearman(X: Array) -> Array:
 
 def _curve(X: Array, seed: int) -> Array:
     """Return Chatterjee's coefficient: entry j, k is how well column k follows some curve over column j."""
+    from scipy.stats import rankdata  # slow to load
+
     n, d = X.shape
     ties = stream(seed, "ties").random(n)
     curve = np.zeros((d, d))

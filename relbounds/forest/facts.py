@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.noise_intervals import Interval
+from relbounds.progress import Hook
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,11 @@ class Settings:
     params: tuple[tuple[str, Any], ...] = ()
     n_jobs: int = 1
     seed: int = 0
-    progress: bool | None = None
+    progress: bool | Hook | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what goes to another process leaves the bar behind
+        return {**self.__dict__, "progress": False}
 
 
 @dataclass(frozen=True)

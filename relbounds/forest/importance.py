@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from relbounds.forest.learner import Learner, Problem, objective, train
 from relbounds.noise_intervals import Interval, prediction_interval, tail_probability
 from relbounds.parallel import run
-from relbounds.progress import stage
+from relbounds.progress import Hook, stage
 from relbounds.seeds import stream
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ def shadow_importance(
     *,
     seed: int,
     n_jobs: int = 1,
-    progress: bool | None = None,
+    progress: bool | Hook | None = None,
 ) -> tuple[Array, Array]:
     """Return each feature's mean share of the forest's gain, and the shares of all permuted shadows.
 

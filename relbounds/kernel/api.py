@@ -15,6 +15,7 @@ from relbounds.kernel.kernels import check_matrix
 from relbounds.kernel.machine import Setting, check_setting, fit_machine
 from relbounds.kernel.results import SvorResults
 from relbounds.kernel.tuning import TUNED, Arrays, tune
+from relbounds.progress import Hook
 
 
 def svor(
@@ -40,7 +41,7 @@ def svor(
     missing: str = "drop",
     n_jobs: int = 1,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: bool | Hook | None = None,
 ) -> SvorResults:
     """Fit a support vector ordinal regression, linear or with a kernel.
 
@@ -158,7 +159,7 @@ def fit_svor(
     cv: int = 5,
     n_jobs: int = 1,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: bool | Hook | None = None,
     **options: Any,
 ) -> SvorResults:
     """Fit a design: everything of :func:`svor` after the formula.

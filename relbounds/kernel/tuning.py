@@ -17,7 +17,7 @@ from relbounds.errors import OptionError, SolverError, nearest
 from relbounds.kernel.kernels import check_matrix, make_kernel
 from relbounds.kernel.machine import WHOLE_MATRIX, Grams, Machine, Setting, fit_mixes, slack_matrix
 from relbounds.metrics import mae, mmae, mze
-from relbounds.progress import stage
+from relbounds.progress import Hook, stage
 from relbounds.seeds import stream
 
 SCORES: dict[str, Callable[[Any, Any], float]] = {"mze": mze, "mae": mae, "mmae": mmae}
@@ -117,7 +117,7 @@ def tune(
     cv: int = 5,
     seed: int = 0,
     n_jobs: int = 1,
-    progress: bool | None = None,
+    progress: bool | Hook | None = None,
 ) -> Tuned:
     """Choose what `given` leaves open (None, or a sequence) by cross-validation.
 
@@ -194,7 +194,7 @@ def _score_grid(
     fold: np.ndarray,
     score: str,
     n_jobs: int,
-    progress: bool | None,
+    progress: bool | Hook | None,
     label: str,
 ) -> pd.DataFrame:
     """Cross-validate every combination; mixing weights share the fits they mix.

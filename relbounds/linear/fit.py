@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning
@@ -259,7 +258,9 @@ def judge(table: pd.DataFrame, intervals: Mapping[str, tuple[Interval, Interval]
         p[here] = tail_probability(high[here], greatest)
         classes[here] = classify(low[here], high[here], least, greatest)
     table["p_noise"] = p
-    table["p_adjusted"] = stats.false_discovery_control(p)
+    from scipy.stats import false_discovery_control  # slow to load
+
+    table["p_adjusted"] = false_discovery_control(p)
     table["relevance"] = classes
     table["direction"] = np.where(
         table["signed_lower"] > ZERO, "+", np.where(table["signed_upper"] < -ZERO, "-", "?")

@@ -22,6 +22,7 @@ from relbounds.errors import OptionError
 from relbounds.show.figures.bounds import plot_bounds
 from relbounds.show.figures.others import plot_groups, plot_scores, plot_stability, plot_tuning
 from relbounds.show.paper_tables import fit_table, write
+from relbounds.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,8 +160,6 @@ def _anchor(name: str) -> str:
 
 
 def _version() -> str:
-    from relbounds import __version__
-
     return __version__
 
 

@@ -140,3 +140,40 @@ def feature_directions(model):
     features = np.flatnonzero(model.penalty > 0)
     eye = np.eye(model.q)[features]
     return np.vstack([-eye, eye])
+
+
+def with_free_columns(model, seed, how="noise", count=2):
+    """The model with further columns that cost nothing: adjusting covariates, beside the thresholds."""
+    rng = np.random.default_rng(seed)
+    features = model.penalty > 0
+    R = model.h.size
+    added = {
+        "noise": rng.standard_normal((R, count)),
+        "constant": np.repeat(model.G[:, ~features].sum(axis=1, keepdims=True), count, axis=1),
+        "copy": np.repeat(model.G[:, :1], count, axis=1),
+        "large": 1e5 * rng.standard_normal((R, count)),
+    }[how]
+    none = np.zeros(count)
+    return replace(
+        model,
+        G=np.hstack([model.G[:, features], added, model.G[:, ~features]]),
+        A=np.hstack([model.A[:, features], np.zeros((len(model.A), count)), model.A[:, ~features]]),
+        penalty=np.concatenate([model.penalty[features], none, model.penalty[~features]]),
+        linear=np.concatenate([model.linear[features], none, model.linear[~features]]),
+        lower=np.concatenate([model.lower[features], none - np.inf, model.lower[~features]]),
+        upper=np.concatenate([model.upper[features], none + np.inf, model.upper[~features]]),
+    )
+
+
+def plain_least(polytope, E, F, cost):
+    """The least cost.y with E v + F y >= 0 over the set, by scipy's HiGHS."""
+    model, size = unit_columns(polytope.model)
+    lhs, rhs, bounds = plain_program(model, *polytope.budgets)
+    p = len(cost)
+    rows = np.zeros((len(E), lhs.shape[1] + p))
+    rows[:, : model.q], rows[:, -p:] = -E / size, -F
+    lhs = np.vstack([np.hstack([lhs, np.zeros((len(lhs), p))]), rows])
+    rhs = np.concatenate([rhs, np.zeros(len(E))])
+    objective = np.concatenate([np.zeros(lhs.shape[1] - p), cost])
+    found = linprog(objective, A_ub=lhs, b_ub=rhs, bounds=bounds + [(None, None)] * p, method="highs")
+    return found.fun if found.status == 0 else None

@@ -19,6 +19,9 @@ from relbounds.solver.starts import find_inside
 EXACT = 1e-9
 # Entries of one array of a batch; more C than fit are run one batch after the other.
 ENTRIES = 4_000_000
+# The price of a row that a problem leaves out, against the mean price of its rows. Much more would be seen in the
+# objective, much less leaves nothing to divide by.
+LEFT_OUT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,63 @@ def fit_folds(
     return [_fit(replace(model, c=np.asarray(c, dtype=float)), Cs, gap, exact=False) for c in prices]
 
 
+def fit_weighted(
+    model: Model, C: float, prices: np.ndarray, gap: float = 1e-4, *, linear: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the optimal variables for each row of `prices`: the same rows, priced otherwise.
+
+    All problems go through one vectorised run. A row of price 0 is left out of its problem.
+
+    Parameters
+    ----------
+    model : Model
+        The model; its own prices are not used.
+    C : float
+        Price of the loss.
+    prices : ndarray, shape (B, R)
+        Row prices of each problem.
+    gap : float, optional
+        Relative accuracy of the objective.
+    linear : ndarray, shape (B, q), optional
+        The linear part of the loss of each problem, where it changes with the prices.
+
+    Returns
+    -------
+    ndarray, shape (B, q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families.rows import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> found = fit_weighted(model, 1.0, np.array([[0.1, 0.1], [10.0, 10.0]]))
+    >>> np.abs(np.round(found[:, 0], 3)).tolist()
+    [0.0, 1.0]
+    """
+    prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
+    reduced = _reduced(replace(model, c=prices.max(axis=0, initial=0.0)))
+    core = reduced.core
+    slopes = np.tile(model.linear, (len(prices), 1)) if linear is None else np.asarray(linear, dtype=float)
+    slopes = slopes[:, reduced.free] * reduced.unit
+    own = prices[:, reduced.rows] * reduced.height
+    # an interior point needs every price above 0: what is left of a row left out cannot be seen in the objective
+    own = np.maximum(own, LEFT_OUT * own.mean(axis=1, keepdims=True))
+    out = np.empty((len(prices), model.q))
+    step = max(1, ENTRIES // max(core.h.size + core.a.size, 1))
+    for first in range(0, len(prices), step):
+        here = slice(first, first + step)
+        B = len(own[here])
+        start = _priced_start(
+            core, reduced, np.full(B, float(C)), np.full(B, 0.5), np.full(B, np.inf), own[here]
+        )
+        states = interior.solve(
+            core, -C * slopes[here], start, np.full(B, -1.0), stop=_accurate(core, slopes[here], gap)
+        )
+        out[here] = reduced.back(states.v)
+    return out
+
+
 def smallest_C(model: Model) -> float:
     """Return the C below which every penalised variable is 0 (infinite when no C makes one useful).
 
@@ -182,17 +242,25 @@ def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> lis
         d = -some[:, None] * linear
         start = _priced_start(core, reduced, some, np.full(some.size, 0.5), np.full(some.size, np.inf))
 
-        def enough(
-            at: State, gap: np.ndarray, lack: np.ndarray, own: Core = core, linear: np.ndarray = linear
-        ) -> np.ndarray:
-            # what the products leave of the objective is its dual value
-            scale = 0.5 * (at.t @ own.pen) + at.price * np.abs(at.v @ linear)
-            scale += _dot(at.xi, at.z3 + at.z4) if own.h.size else 0.0
-            return (gap <= accuracy * scale) & (lack <= accuracy * scale)
-
+        enough = _accurate(core, np.tile(linear, (some.size, 1)), accuracy)
         states = interior.solve(core, d, start, np.full(some.size, -1.0), stop=enough)
         found += [_solution(model, reduced, states, i, float(C), exact) for i, C in enumerate(some)]
     return found
+
+
+def _accurate(core: Core, linear: np.ndarray, accuracy: float) -> interior.Stop:
+    """Return a rule that stops problems whose gap is a small share of their objective.
+
+    `linear` (B, q) is the linear part of each problem's loss, in core units.
+    """
+
+    def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+        # what the products leave of the objective is its dual value
+        scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(_dot(at.v, linear[at.which]))
+        scale += _dot(at.xi, at.z3 + at.z4) if core.h.size else 0.0
+        return (gap <= accuracy * scale) & (lack <= accuracy * scale)
+
+    return enough
 
 
 def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -200,7 +268,12 @@ def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _priced_start(
-    core: Core, reduced: Reduced, price: np.ndarray, norm_price: np.ndarray, budget: np.ndarray
+    core: Core,
+    reduced: Reduced,
+    price: np.ndarray,
+    norm_price: np.ndarray,
+    budget: np.ndarray,
+    own: np.ndarray | None = None,
 ) -> State:
     """Return a start for problems in which loss and norm have a price instead of a budget.
 
@@ -212,12 +285,14 @@ def _priced_start(
         Prices of loss and norm.
     budget : ndarray, shape (B,)
         The budget of the norm, infinite without one.
+    own : ndarray, shape (B, R), optional
+        Prices of the loss rows where these differ by problem.
     """
     B, s = price.size, core.pen.size
     model = reduced.polytope.model
     v = np.zeros((1, core.q))
     # thresholds in order, so that the hard rows have room
-    loose = np.arange(s, core.q)
+    loose = s + np.flatnonzero((core.A[:, s:] != 0).any(axis=0))
     v[0, loose] = np.linspace(-0.5, 0.5, loose.size) if loose.size > 1 else 0.0
     if model.inner is not None:
         v[0] = reduced.into(model.inner)
@@ -235,7 +310,8 @@ def _priced_start(
             v[0, :s] *= 0.5 * budget[0] / norm
     v = np.repeat(v, B, axis=0)
     margin = v @ core.G.T - core.h
-    mu = price * float(np.mean(core.c)) * 0.5 if core.h.size else price * (np.abs(model.linear).max() + 1e-3)
+    prices = core.c[None, :] if own is None else own
+    mu = price * prices.mean(axis=1) * 0.5 if core.h.size else price * (np.abs(model.linear).max() + 1e-3)
     modulus = np.where(np.isfinite(budget), 0.25 * budget / max(s, 1), np.clip(4.0 * mu, 1e-2, 10.0))
     t = np.abs(v[:, :s]) + modulus[:, None] / core.pen
     # the modulus is in units of the norm: bring it to the size of a unit column's weight
@@ -247,11 +323,13 @@ def _priced_start(
     lam = mu[:, None] / left
     total = norm_price + lam @ core.p
     weight = total[:, None] * core.pen
-    cost = price[:, None] * core.c
+    cost = price[:, None] * prices
     z1, z2 = weight * u2 / (u1 + u2), weight * u1 / (u1 + u2)
     z3, z4 = cost * f / (xi + f), cost * xi / (xi + f)
     multipliers = [z1, z2, z3, z4, mu[:, None] / g, lam]
-    return make_state(v, [u1, u2, xi, f, g, left], multipliers, total, price.astype(float))
+    state = make_state(v, [u1, u2, xi, f, g, left], multipliers, total, price.astype(float))
+    state.own = own
+    return state
 
 
 def _solution(model: Model, reduced: Reduced, states: State, i: int, C: float, exact: bool) -> Solution:

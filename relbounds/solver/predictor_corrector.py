@@ -98,6 +98,8 @@ class State:
         Iterations each direction took.
     which : ndarray of int, shape (B,)
         The number of each direction in the run it belongs to.
+    own : ndarray, shape (B, R), or None
+        Prices of the loss rows where these differ by problem, in the place of the common ones (no budgets then).
     """
 
     v: np.ndarray
@@ -108,6 +110,7 @@ class State:
     cuts: tuple[slice, ...]
     iterations: np.ndarray
     which: np.ndarray
+    own: np.ndarray | None = None
 
     def __getattr__(self, name: str) -> np.ndarray:
         """Return one part of the slacks or multipliers by its name."""
@@ -122,7 +125,8 @@ class State:
     def take(self, keep: np.ndarray) -> State:
         """Return the state of some directions."""
         v, S, Z, weight, price = (x[keep] for x in (self.v, self.S, self.Z, self.weight, self.price))
-        return State(v, S, Z, weight, price, self.cuts, self.iterations[keep], self.which[keep])
+        own = None if self.own is None else self.own[keep]
+        return State(v, S, Z, weight, price, self.cuts, self.iterations[keep], self.which[keep], own)
 
     def put(self, where: np.ndarray, other: State) -> None:
         """Write another state's directions into this one."""
@@ -455,7 +459,7 @@ def _move(core: Core, at: State, step: tuple[np.ndarray, ...], primal: np.ndarra
     at.S += dS
     at.Z += dZ
     _restore(at.z1, at.z2, at.weight[:, None] * core.pen)
-    _restore(at.z3, at.z4, at.price[:, None] * core.c)
+    _restore(at.z3, at.z4, at.price[:, None] * (core.c if at.own is None else at.own))
 
 
 def _restore(x: np.ndarray, y: np.ndarray, total: np.ndarray) -> None:

@@ -255,10 +255,11 @@ def run_core(
     size: float,
     columns: Columns | None,
     gap: float = FINE,
+    stop: interior.Stop | None = None,
 ) -> State:
     """Push from strictly feasible points `v` along `d`, all in core units, until the gap is `gap` of `size`."""
     # objectives in the units of the norm: a direction of another scale starts and ends at its own
     unit = np.max(np.abs(d[:, : core.pen.size]) / core.pen, axis=1, initial=0.0)
     unit = np.where(unit > 0, unit, 1.0)
     start = balanced(core, v, 10.0 * thin * size * unit, columns)
-    return interior.solve(core, d, start, np.full(len(d), gap * size), columns=columns)
+    return interior.solve(core, d, start, np.full(len(d), gap * size), columns=columns, stop=stop)

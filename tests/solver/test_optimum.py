@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from problems import FAMILIES, KINDS, plain_baseline, random_model
 
-from relbounds.solver.optimum import fit_baseline, fit_folds, fit_path, smallest_C
+from relbounds.solver.optimum import fit_baseline, fit_folds, fit_path, fit_weighted, smallest_C
 
 QUICK = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 STEADY = tuple(kind for kind in KINDS if kind != "scales")
@@ -83,3 +83,27 @@ def test_the_answer_does_not_depend_on_the_rest_of_the_path():
     C = 10 * smallest_C(model)
     alone, among = fit_baseline(model, C), fit_path(model, [C / 5, C, 5 * C])[1]
     assert np.allclose(alone.v, among.v, atol=1e-9)
+
+
+@pytest.mark.parametrize(("family", "order"), FAMILIES)
+def test_other_prices_in_one_run(family, order):
+    for seed in range(3):
+        model = random_model(seed, family, order, "noisy")
+        C = 10 * smallest_C(model)
+        prices = np.random.default_rng(seed).exponential(size=(5, model.h.size))
+        prices[0, ::3] = 0.0
+        for price, v in zip(prices, fit_weighted(model, C, prices), strict=True):
+            some = price > 0
+            own = replace(model, G=model.G[some], h=model.h[some], c=price[some])
+            assert own.objective_of(v, C) == pytest.approx(plain_baseline(own, C), rel=1e-4)
+
+
+def test_other_prices_and_another_linear_loss():
+    model = random_model(3, "binary", "explicit", "noisy")
+    rng = np.random.default_rng(0)
+    prices = rng.exponential(size=(3, model.h.size))
+    linear = 0.1 * rng.uniform(0, 1, (3, model.q)) * (model.penalty > 0)
+    C = 10 * smallest_C(model)
+    for price, slope, v in zip(prices, linear, fit_weighted(model, C, prices, linear=linear), strict=True):
+        own = replace(model, c=price, linear=slope)
+        assert own.objective_of(v, C) == pytest.approx(plain_baseline(own, C), rel=1e-4)

@@ -11,11 +11,12 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.active_rows import FEW, Smaller, smaller
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, with_columns
+from relbounds.solver.goals import Goals
 from relbounds.solver.near_rows import is_large, push_near
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.reduced import Duals, Reduced, is_lossless, reduce
-from relbounds.solver.starts import FINE, Ready, balanced, prepare, run_core
+from relbounds.solver.starts import FINE, Ready, balanced, prepare
 
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
@@ -94,10 +95,12 @@ def share_active(polytope: Polytope) -> Polytope:
     return replace(polytope, active=guess_active(ready)) if ready.feasible else polytope
 
 
-def run_centred(core: Core, d: np.ndarray, v: np.ndarray, size: float) -> State:
+def run_centred(
+    core: Core, d: np.ndarray, v: np.ndarray, size: float, stop: interior.Stop | None = None
+) -> State:
     """Push along `d` from the middle of the set that holds the point `v` (1, q), all in core units."""
     start = aimed(core, centred(core, v, None), np.zeros(len(d), dtype=int), d, None)
-    return interior.solve(core, d, start, np.full(len(d), FINE * size))
+    return interior.solve(core, d, start, np.full(len(d), FINE * size), stop=stop)
 
 
 def empty_answer(polytope: Polytope, count: int, proof: Duals | None) -> Answer:
@@ -112,8 +115,8 @@ def empty_answer(polytope: Polytope, count: int, proof: Duals | None) -> Answer:
     return Answer(points, duals, points, np.zeros(count, dtype=bool))
 
 
-def push_batch(polytope: Polytope, directions: np.ndarray) -> Answer:
-    """Return points and multipliers for many directions.
+def push_batch(polytope: Polytope, directions: np.ndarray, goals: Goals | None = None) -> Answer:
+    """Return points and multipliers for many directions; those that reach their goals may be left unfinished.
 
     Examples
     --------
@@ -128,7 +131,7 @@ def push_batch(polytope: Polytope, directions: np.ndarray) -> Answer:
         answer = _push_few(polytope, directions)
         if answer is not None:
             return answer
-    return _push_all(polytope, directions)
+    return _push_all(polytope, directions, goals)
 
 
 def _push_few(polytope: Polytope, directions: np.ndarray) -> Answer | None:
@@ -148,7 +151,7 @@ def _push_few(polytope: Polytope, directions: np.ndarray) -> Answer | None:
     return None if empty else Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
 
-def _push_all(polytope: Polytope, directions: np.ndarray) -> Answer:
+def _push_all(polytope: Polytope, directions: np.ndarray, goals: Goals | None = None) -> Answer:
     """Push with all columns."""
     ready = prepare(polytope)
     B = len(directions)
@@ -161,12 +164,9 @@ def _push_all(polytope: Polytope, directions: np.ndarray) -> Answer:
 
     def solve(some: np.ndarray, small: Smaller, reduced: Reduced) -> tuple[np.ndarray, Duals]:
         d = directions[some][:, reduced.free] * reduced.unit
-        start = np.tile(reduced.into(anchor[0]), (some.size, 1))
-        if polytope.model.inner is not None:
-            # among many hard rows the start is rarely near the middle, which pays to be found first
-            state = run_centred(reduced.core, d, start[:1], polytope.size)
-        else:
-            state = run_core(reduced.core, d, start, ready.thin, polytope.size, None)
+        stop = None if goals is None else goals.stop(some, d, directions[some] @ reduced.fixed)
+        # from the middle all directions take fewer steps, and free variables balance: bounds are proved early
+        state = run_centred(reduced.core, d, reduced.into(anchor), polytope.size, stop)
         return reduced.back(state.v), reduced.duals(state.z4, state.alpha, state.lam)
 
     points, duals = on_active_rows(ready, B, solve, lambda some, v: v @ ready.polytope.model.G.T)

@@ -24,7 +24,26 @@ ORDER: dict[str, tuple[str, ...]] = {
 }
 
 
-def _engine(name: str) -> Engine:
+def engines_for(solver: str) -> tuple[str, ...]:
+    """Return the engines to ask, the first one first.
+
+    Examples
+    --------
+    >>> engines_for("highs")
+    ('highs', 'batch', 'cvxopt')
+    """
+    check_solver(solver)
+    return ORDER[solver]
+
+
+def engine_of(name: str) -> Engine:
+    """Return the engine of a name.
+
+    Examples
+    --------
+    >>> engine_of("batch") is push_batch
+    True
+    """
     return {"batch": push_batch, "cvxopt": push_cvxopt, "highs": push_highs}[name]
 
 
@@ -71,12 +90,14 @@ def push_many(polytope: Polytope, directions: np.ndarray, solver: str = "cvxopt"
     check_solver(solver)
     directions = np.atleast_2d(np.asarray(directions, dtype=float))
     first, *others = ORDER[solver]
-    pushed = certified(polytope, directions, _engine(first)(polytope, directions), None, first)
+    pushed = certified(polytope, directions, engine_of(first)(polytope, directions), None, first)
     for name in others:
         open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
         if not open_.size:
             break
-        again = certified(polytope, directions[open_], _engine(name)(polytope, directions[open_]), None, name)
+        again = certified(
+            polytope, directions[open_], engine_of(name)(polytope, directions[open_]), None, name
+        )
         pushed = merge(pushed, open_, again)
     return pushed
 

@@ -1,0 +1,90 @@
+"""When a push may end early: its direction is beaten, good enough, or proved to stay below a given value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from relbounds.solver.predictor_corrector import State, Stop
+
+# What an iterate leaves open is its gap and, with this weight, what its dual residual lacks: both the iterate and the
+# optimum may have the whole norm. Less would stop directions whose bound is then not proved; more costs iterations.
+OPEN = 2.0
+
+
+@dataclass
+class Goals:
+    """What k directions are pushed for, besides their own optimum.
+
+    Parameters
+    ----------
+    below : ndarray, shape (k,), or None
+        A direction may stop once its maximum is shown to be at most this.
+    race : bool
+        Whether only the largest maximum counts: a direction that another one has left behind may stop.
+    best : float
+        The largest value known so far.
+    enough : float
+        All may stop once a value above this is reached.
+    stopped : ndarray of bool, shape (k,)
+        Directions that stopped early.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> at = SimpleNamespace(v=np.array([[3.0], [1.0]]), which=np.arange(2))
+    >>> goals = make_goals(2, race=True)
+    >>> goals.stop(np.arange(2), np.ones((2, 1)), np.zeros(2))(at, 0.1 * np.ones(2), np.zeros(2)).tolist()
+    [False, True]
+    """
+
+    below: np.ndarray | None
+    race: bool
+    best: float
+    enough: float
+    stopped: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    def stop(self, which: np.ndarray, d: np.ndarray, offset: np.ndarray) -> Stop:
+        """Return the rule for a run of the directions `which`, given in core units with the constant they add."""
+
+        def rule(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+            value = np.einsum("bq,bq->b", at.v, d[at.which]) + offset[at.which]
+            most = value + gap + OPEN * lack
+            here = which[at.which]
+            done = np.zeros(value.size, dtype=bool)
+            if self.below is not None:
+                done |= most <= self.below[here]
+            if self.race:
+                self.best = max(self.best, float(np.max(value, initial=-np.inf)))
+                done |= most < self.best
+            if self.best > self.enough:
+                done[:] = True
+            self.stopped[here[done]] = True
+            return done
+
+        self.stopped[which] = False
+        return rule
+
+    def take(self, some: np.ndarray) -> Goals:
+        """Return the goals of some directions."""
+        below = None if self.below is None else self.below[some]
+        return Goals(below, self.race, self.best, self.enough, self.stopped[some])
+
+
+def make_goals(
+    count: int,
+    below: np.ndarray | None = None,
+    *,
+    race: bool = False,
+    best: float = -np.inf,
+    enough: float = np.inf,
+) -> Goals:
+    """Return the goals of `count` directions.
+
+    Examples
+    --------
+    >>> make_goals(2).stopped.tolist()
+    [False, False]
+    """
+    return Goals(below, race, best, enough, np.zeros(count, dtype=bool))

@@ -1,0 +1,85 @@
+"""Least values of convex functions and the largest of several pushes, against the plain program."""
+
+import numpy as np
+import pytest
+from problems import (
+    FAMILIES,
+    KINDS,
+    feature_directions,
+    plain_least,
+    plain_max,
+    random_model,
+    random_polytope,
+)
+
+from relbounds.solver.engines.dispatch import push_many
+from relbounds.solver.largest import push_largest
+from relbounds.solver.least import largest_contrast, least_value, least_values, sum_of_sizes
+from relbounds.solver.model import make_model
+from relbounds.solver.optimum import smallest_C
+from relbounds.solver.polytope import Polytope
+
+STEADY = tuple(kind for kind in KINDS if kind != "scales")
+
+
+def some_polytopes(count):
+    for seed in range(count):
+        family, order = FAMILIES[seed % 4]
+        kind = STEADY[seed % len(STEADY)]
+        if np.isfinite(smallest_C(random_model(seed, family, order, kind))):
+            delta, tolerance = (0.001, 0.03, 0.3)[seed % 3], ("split", "joint")[(seed // 4) % 2]
+            yield random_polytope(seed, family, order, kind, delta, tolerance)[0]
+
+
+def forms_of(polytope):
+    q, features = polytope.model.q, np.flatnonzero(polytope.model.penalty > 0)
+    forms = [sum_of_sizes(features[:2], q), sum_of_sizes(features, q), largest_contrast(features, q)]
+    return [*forms, largest_contrast(features[:3], q)]
+
+
+def test_least_values_equal_the_plain_program():
+    for polytope in some_polytopes(32):
+        forms = forms_of(polytope)
+        for form, found in zip(forms, least_values(polytope, forms), strict=True):
+            expected = plain_least(polytope, form.E, form.F, form.cost)
+            assert abs(found.value - expected) <= 1e-6 * polytope.size
+            assert found.bound <= expected + 1e-8 * polytope.size
+            assert found.gap <= 1e-6 * polytope.size
+            assert form.value_at(found.point)[0] == pytest.approx(found.value, abs=1e-9 * polytope.size)
+
+
+@pytest.mark.parametrize("solver", ["batch", "cvxopt", "highs", "auto"])
+def test_least_value_by_every_engine(solver):
+    polytope, _ = random_polytope(5, delta=0.05)
+    form = largest_contrast([0, 1], polytope.model.q)
+    found = least_value(polytope, form.E, form.F, form.cost, solver)
+    assert abs(found.value - plain_least(polytope, form.E, form.F, form.cost)) <= 1e-6 * polytope.size
+
+
+def test_an_empty_set_has_no_least_and_no_largest_value():
+    model = make_model(np.eye(2), np.ones(2), np.ones(2), np.ones(2))
+    polytope = Polytope(model, norm=0.5, loss=0.1, start=np.zeros(2))
+    assert np.isnan(least_values(polytope, [sum_of_sizes([0], 2)])[0].value)
+    assert np.isnan(push_largest(polytope, np.eye(2)).value)
+
+
+def test_the_largest_of_all_pushes():
+    for polytope in some_polytopes(24):
+        directions = feature_directions(polytope.model)
+        expected = max(plain_max(polytope, d) for d in directions)
+        found = push_largest(polytope, directions)
+        assert abs(found.value - expected) <= 1e-6 * polytope.size
+        assert expected - 1e-8 * polytope.size <= found.bound <= expected + 1e-6 * polytope.size
+        assert abs(plain_max(polytope, directions[found.which]) - expected) <= 1e-6 * polytope.size
+        assert push_largest(polytope, directions, enough=0.5 * expected).value > 0.5 * expected
+        above = push_largest(polytope, directions, enough=2 * expected)
+        assert abs(above.value - expected) <= 1e-6 * polytope.size
+
+
+def test_known_bounds_only_save_work():
+    polytope, _ = random_polytope(3, delta=0.05, n=60, d=6)
+    directions = feature_directions(polytope.model)
+    bounds = push_many(polytope, directions, "batch").bound
+    found = push_largest(polytope, directions, known=bounds)
+    assert found.which == int(np.argmax(bounds))
+    assert found.value == pytest.approx(bounds.max(), abs=1e-6 * polytope.size)

@@ -81,7 +81,7 @@ def relbounds(
     standardize : bool
         Bring every feature to mean 0 and standard deviation 1.
     weights : array, str or None
-        Case weights, the name of a column that holds them, or "balanced".
+        Case weights, or the name of a column that holds them.
     cv : int
         Number of cross-validation folds.
     rule : {"best", "1se"}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from relbounds.api import fit_design
 from relbounds.design import design_from_arrays
-from relbounds.design.data import check_weights
+from relbounds.design.weights import check_weights
 from relbounds.errors import DataError, MissingExtraError, OptionError, RelboundsWarning
 from relbounds.results import RelboundsResults
 
@@ -84,8 +84,8 @@ class RelboundsClassifier(ClassifierMixin, _Relbounds):  # type: ignore[misc]
         classes named by text a warning shows the order taken.
     order, C, gamma, delta, tolerance, probes, level, cv, privileged, residual, correcting, solver, n_jobs
         As in :func:`relbounds.relbounds`.
-    weights : None or "balanced"
-        "balanced" gives every class the same total weight; overruled by `sample_weight` of `fit`.
+    weights : None
+        Give weights to `fit` as `sample_weight`.
     standardize : bool
         Bring every feature to mean 0 and standard deviation 1.
     select : {"relevant", "strong"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import matplotlib
+import numpy as np
 
 import relbounds as rb
 
@@ -28,9 +29,10 @@ def copies():
 
 @lru_cache
 def severity(tolerance: str = "split"):
-    """Real names, four levels, a term with two columns."""
+    """Real names, four levels, a term with three columns."""
     formula = "severity ~ age + stiffness + platelets + crp + esr + il6 + sodium + sex"
     data = rb.datasets.load_severity().iloc[:150]
+    data["sex"] = data["sex"].astype(str).where(np.arange(150) % 10 > 0, "unknown")
     return rb.relbounds(formula, data, C=0.1, tolerance=tolerance, **QUICK)
 
 

@@ -64,12 +64,14 @@ def test_summary_is_a_statsmodels_summary_in_three_blocks(fit):
 
 
 def test_levels_stand_under_their_term():
-    wine = rb.datasets.load_wine()
-    fit = rb.relbounds("rating ~ temp + contact", wine, C=0.5, probes=4)
+    data = rb.datasets.load_severity().iloc[:150]
+    data["site"] = np.array(list("ABC"))[np.arange(150) % 3]
+    fit = rb.relbounds("severity ~ age + crp + sex + site", data, C=0.1, probes=4)
     lines = fit.summary().as_text().splitlines()
-    here = next(i for i, line in enumerate(lines) if line.split() == ["temp"])
-    assert lines[here + 1].startswith("  temp[cold]") and lines[here + 2].startswith("  temp[warm]")
-    assert fit.table["term"].tolist() == ["temp", "temp", "contact", "contact"]
+    here = next(i for i, line in enumerate(lines) if line.split() == ["site"])
+    assert lines[here + 1].startswith("  site[A]") and lines[here + 3].startswith("  site[C]")
+    assert fit.table["term"].tolist() == ["age", "crp", "sex", *["site"] * 3]
+    assert fit.table.index[2] == "sex: male - female"
 
 
 def test_predictions_follow_the_thresholds(fit, simulated):

@@ -1,10 +1,11 @@
-"""Formulas: "grade ~ x1 + log(x2) | priv(z1)" read into terms, each of which patsy can evaluate."""
+"""Formulas: "grade ~ x1 + log(x2) | adjust(age) | priv(z1)" read into terms, each of which patsy can evaluate."""
 
 from __future__ import annotations
 
 import builtins
+import itertools
 import math
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,23 +15,33 @@ from relbounds.design.terms import Factor, Reader, Term, has_dot, is_dot
 from relbounds.design.tokens import Token, is_call, quote, references, tokenize
 from relbounds.errors import FormulaError, nearest
 
+_PART_OF_CALL = {"adjust": "adjust", "priv": "privileged"}
+_CALLS = {part: call for call, part in _PART_OF_CALL.items()}
+_NO_FEATURE = "There is no feature on the right-hand side. Name at least one, or '.' for all other columns."
+
 
 @dataclass(frozen=True)
 class ParsedFormula:
-    """A formula taken apart: patsy strings for its parts, and the terms behind them."""
+    """A formula taken apart: the response, and the terms of its parts."""
 
     text: str
     response: str
-    regular: str
-    privileged: str | None
     response_factor: Factor
     regular_terms: tuple[Term, ...]
+    adjust_terms: tuple[Term, ...]
     privileged_terms: tuple[Term, ...]
 
     @property
     def response_variables(self) -> tuple[str, ...]:
         """The columns the response reads."""
         return self.response_factor.variables
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The columns the formula reads, the response first."""
+        terms = (*self.regular_terms, *self.adjust_terms, *self.privileged_terms)
+        of_terms = (v for t in terms for f in t.factors for v in f.variables)
+        return tuple(dict.fromkeys((*self.response_variables, *of_terms)))
 
 
 def functions() -> dict[str, object]:
@@ -56,13 +67,13 @@ def parse(
     Parameters
     ----------
     formula : str
-        `response ~ terms`, or `response ~ terms | priv(terms)`.
+        `response ~ terms`, to which `| adjust(terms)` and `| priv(terms)` may be added in either order.
     columns : sequence of str
         Column names of the data; what `.` stands for.
     known : container of str
         Further names that the formula may use (functions and constants of the caller).
     exclude : iterable of str
-        Columns that `.` leaves out besides those of the response and of the privileged part.
+        Columns that `.` leaves out besides those of the response and of the other parts.
 
     Returns
     -------
@@ -72,8 +83,8 @@ def parse(
     Examples
     --------
     >>> parsed = parse("grade ~ . - id | priv(biopsy)", ["grade", "id", "age", "bmi", "biopsy"])
-    >>> parsed.response, parsed.regular, parsed.privileged
-    ('grade', 'age + bmi', 'biopsy')
+    >>> parsed.response, [t.name for t in parsed.regular_terms], [t.name for t in parsed.privileged_terms]
+    ('grade', ['age', 'bmi'], ['biopsy'])
     """
     if not isinstance(formula, str):
         raise FormulaError(
@@ -84,52 +95,47 @@ def parse(
     if not text:
         raise FormulaError("The formula is empty. Write for example 'grade ~ age + bmi'.")
     tokens = tokenize(text)
-    left, right, private = _split(text, tokens)
+    left, parts = _split(text, tokens)
     _check_names(text, tokens, columns, known)
     reader = Reader(text, frozenset(columns))
-
     response = reader.response(left)
-    of_response = set(response.variables)
-    if private is None:
-        privileged: list[Term] = []
-        regular = reader.terms(right, [c for c in columns if c not in of_response.union(exclude)])
-    elif has_dot(private):
-        if has_dot(right):
-            dot = next(t for i, t in enumerate(private) if is_dot(private, i))
-            raise FormulaError(
-                "'.' cannot stand in both parts. List the columns of one of them.", text, dot.start
-            )
-        regular = reader.terms(right, [])
-        taken = of_response.union(*(t.variables for t in regular), exclude)
-        privileged = reader.terms(private, [c for c in columns if c not in taken])
-    else:
-        privileged = reader.terms(private, [])
-        taken = of_response.union(*(t.variables for t in privileged), exclude)
-        regular = reader.terms(right, [c for c in columns if c not in taken])
-
-    start = right[0].start if right else len(text)
-    if not regular:
-        raise FormulaError(
-            "There is no feature on the right-hand side. Name at least one, or '.' for all other columns.",
-            text,
-            start,
-        )
-    if private is not None and not privileged:
-        raise FormulaError("priv() holds no feature.", text, private[0].start)
-    _check_roles(text, response, regular, privileged)
+    terms = _read_parts(reader, parts, columns, {*response.variables, *exclude})
+    if not terms["regular"]:
+        raise FormulaError(_NO_FEATURE, text, parts["regular"][0].start)
+    for part in ("adjust", "privileged"):
+        if part in parts and not terms[part]:
+            raise FormulaError(f"{_CALLS[part]}() holds no feature.", text, parts[part][0].start)
+    _check_roles(text, response, terms)
     return ParsedFormula(
         text=text,
         response=response.code,
-        regular=" + ".join(t.name for t in regular),
-        privileged=" + ".join(t.name for t in privileged) if private is not None else None,
         response_factor=response,
-        regular_terms=tuple(regular),
-        privileged_terms=tuple(privileged),
+        regular_terms=tuple(terms["regular"]),
+        adjust_terms=tuple(terms["adjust"]),
+        privileged_terms=tuple(terms["privileged"]),
     )
 
 
-def _split(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], list[Token] | None]:
-    """Cut the tokens into response, regular part and the inside of priv() (None without one)."""
+def _read_parts(
+    reader: Reader, parts: Mapping[str, list[Token]], columns: Sequence[str], taken: set[str]
+) -> dict[str, list[Term]]:
+    """Read the terms of each part; '.' stands for what no other part names."""
+    dots = [part for part, tokens in parts.items() if has_dot(tokens)]
+    if len(dots) > 1:
+        tokens = parts[dots[1]]
+        dot = next(t for i, t in enumerate(tokens) if is_dot(tokens, i))
+        raise FormulaError(
+            "'.' cannot stand in two parts. List the columns of one of them.", reader.text, dot.start
+        )
+    terms: dict[str, list[Term]] = {"regular": [], "adjust": [], "privileged": []}
+    for part in sorted(parts, key=lambda part: part in dots):
+        named = taken.union(*(t.variables for found in terms.values() for t in found))
+        terms[part] = reader.terms(parts[part], [c for c in columns if c not in named])
+    return terms
+
+
+def _split(text: str, tokens: list[Token]) -> tuple[list[Token], dict[str, list[Token]]]:
+    """Cut the tokens into the response and the parts: regular, and the insides of adjust() and priv()."""
     tildes = [i for i, t in enumerate(tokens) if t.text == "~" and t.depth == 0]
     if not tildes:
         raise FormulaError(
@@ -141,67 +147,71 @@ def _split(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], li
     if len(tildes) > 1:
         raise FormulaError("A formula has one '~'; remove the second one.", text, tokens[tildes[1]].start)
     left, right = tokens[: tildes[0]], tokens[tildes[0] + 1 :]
-    bars = [i for i, t in enumerate(tokens) if t.text == "|" and t.depth == 0]
-    if bars and bars[0] < tildes[0]:
+    early = next((t for t in left if t.text == "|" and t.depth == 0), None)
+    if early is not None:
         raise FormulaError(
-            "The '|' belongs to the right of '~': 'grade ~ age | priv(biopsy)'.", text, tokens[bars[0]].start
-        )
-    if len(bars) > 1:
-        raise FormulaError(
-            "A second '|'. Put all privileged features into one priv(): '| priv(z1, z2)'.",
-            text,
-            tokens[bars[1]].start,
+            "The '|' belongs to the right of '~': 'grade ~ age | priv(biopsy)'.", text, early.start
         )
     if not left:
         raise FormulaError("There is no response to the left of '~'.", text, tokens[tildes[0]].start)
-    private = None
-    if bars:
-        bar = tokens[bars[0]]
-        right, tail = tokens[tildes[0] + 1 : bars[0]], tokens[bars[0] + 1 :]
-        private = _inside_priv(text, bar, tail)
-    rest = [*left, *right]
-    for i, token in enumerate(rest):
-        if token.text == "priv" and is_call(rest, i):
+    bars = [i for i, t in enumerate(right) if t.text == "|" and t.depth == 0]
+    regular = right[: bars[0]] if bars else right
+    for some in (left, regular):
+        for i, token in enumerate(some):
+            if token.text in _PART_OF_CALL and is_call(some, i):
+                raise FormulaError(
+                    f"{token.text}() stands at the end, after a '|': 'grade ~ age | {token.text}(x)'.",
+                    text,
+                    token.start,
+                )
+    if not regular:
+        raise FormulaError(_NO_FEATURE, text, right[bars[0]].start if bars else len(text.rstrip()))
+    parts = {"regular": regular}
+    for i, at in enumerate(bars):
+        tail = right[at + 1 : bars[i + 1] if i + 1 < len(bars) else None]
+        part, inside = _inside_call(text, right[at], tail)
+        if part in parts:
+            call = _CALLS[part]
             raise FormulaError(
-                "priv() stands at the end, after a '|': 'grade ~ age | priv(biopsy)'.", text, token.start
+                f"A second {call}(). Put everything into one: '| {call}(z1, z2)'.", text, right[at].start
             )
-    if not right:
-        at = tokens[bars[0]].start if bars else len(text.rstrip())
-        raise FormulaError(
-            "There is no feature on the right-hand side. Name at least one, or '.' for all other columns.",
-            text,
-            at,
-        )
-    return left, right, private
+        parts[part] = inside
+    return left, parts
 
 
-def _inside_priv(text: str, bar: Token, tail: list[Token]) -> list[Token]:
+def _inside_call(text: str, bar: Token, tail: list[Token]) -> tuple[str, list[Token]]:
+    """Return the part that follows a '|', and what stands inside its brackets."""
     if not tail:
-        raise FormulaError("Nothing follows '|'. Write '| priv(z1, z2)' or remove it.", text, bar.start)
-    if tail[0].text != "priv" or not is_call(tail, 0):
         raise FormulaError(
-            "After '|' comes priv(...) with the privileged features: '| priv(z1, z2)'.", text, tail[0].start
+            "Nothing follows '|'. Write '| priv(z1, z2)' or '| adjust(age)', or remove it.", text, bar.start
+        )
+    call = tail[0].text
+    if call not in _PART_OF_CALL or not is_call(tail, 0):
+        raise FormulaError(
+            "After '|' comes priv(...) with the privileged features, or adjust(...) with covariates that every "
+            "model holds: '| priv(z1, z2)'.",
+            text,
+            tail[0].start,
         )
     close = next(i for i, t in enumerate(tail) if t.text == ")" and t.depth == 0)
     if close + 1 < len(tail):
         raise FormulaError(
-            "Nothing may follow priv(...). Put regular features before the '|' and privileged ones "
-            "inside priv().",
+            f"Nothing may follow {call}(...) but another '|'. Put regular features before the '|'.",
             text,
             tail[close + 1].start,
         )
     inside = [Token(t.kind, t.text, t.start, t.depth - 1) for t in tail[2:close]]
     if not inside:
         raise FormulaError(
-            "priv() is empty. Name the privileged features, or remove '| priv()'.", text, tail[0].start
+            f"{call}() is empty. Name what belongs there, or remove '| {call}()'.", text, tail[0].start
         )
-    # A comma between privileged terms means the same as a plus.
+    # A comma between terms means the same as a plus.
     for i, token in enumerate(inside):
         if token.text == "," and token.depth == 0:
             if i in (0, len(inside) - 1) or inside[i + 1].text == ",":
                 raise FormulaError("A feature is missing beside this comma.", text, token.start)
             inside[i] = Token("op", "+", token.start, 0)
-    return inside
+    return _PART_OF_CALL[call], inside
 
 
 def _check_names(text: str, tokens: list[Token], columns: Sequence[str], known: Container[str]) -> None:
@@ -209,7 +219,7 @@ def _check_names(text: str, tokens: list[Token], columns: Sequence[str], known: 
     table = set(functions())
     callable_ = table | set(dir(builtins))
     for name, token, call in references(tokens):
-        if name == "priv" and call:
+        if call and name in _PART_OF_CALL:
             continue
         if token.kind == "string" or (not call and token.kind == "name"):
             if name in present or (token.kind == "name" and (name in table or name in known)):
@@ -241,11 +251,11 @@ def _dotted(tokens: list[Token], token: Token, present: set[str]) -> str:
     return ""
 
 
-def _check_roles(text: str, response: Factor, regular: list[Term], privileged: list[Term]) -> None:
-    """A response among the features, or a feature in both parts, would make the answer meaningless."""
+def _check_roles(text: str, response: Factor, terms: Mapping[str, list[Term]]) -> None:
+    """A response among the features, or a feature in two parts, would make the answer meaningless."""
     # With several variables (a change score, a ratio) one of them may rightly be a feature as well.
     sole = set(response.variables) if len(response.variables) == 1 else set()
-    for term in (*regular, *privileged):
+    for term in itertools.chain(*terms.values()):
         if response.code in term.key or sole & term.variables:
             name = next(iter(sole), response.code)
             raise FormulaError(
@@ -253,8 +263,17 @@ def _check_roles(text: str, response: Factor, regular: list[Term], privileged: l
                 text,
                 _place(term, sole),
             )
-    known = frozenset().union(*(t.variables for t in regular))
-    for term in privileged:
+    features = {t.variables for t in terms["regular"]}
+    for term in terms["adjust"]:
+        if term.variables in features:
+            raise FormulaError(
+                f"{term.name!r} stands in both parts. What every model is adjusted for cannot be a feature as well; "
+                "keep it in one part only.",
+                text,
+                _place(term, term.variables),
+            )
+    known = frozenset().union(*(t.variables for t in (*terms["regular"], *terms["adjust"])))
+    for term in terms["privileged"]:
         if term.variables and term.variables <= known:
             raise FormulaError(
                 f"{term.name!r} stands in both parts. A privileged feature is unknown for new rows; "

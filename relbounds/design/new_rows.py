@@ -1,70 +1,62 @@
-"""Where the columns of a design come from, and how to get them for new rows."""
+"""How a design gets its columns and its response for new rows: from a formula, or from arrays with named columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from relbounds.design.coding import FloatArray, Recipe
-from relbounds.design.data import as_frame, keep_rows, missing_rows, take
 from relbounds.design.factors import FactorRecipe, is_box
+from relbounds.design.scales import FloatArray
+from relbounds.design.term_columns import Recipe
+from relbounds.design.user_data import as_frame, keep_rows, missing_rows, take
 from relbounds.errors import DataError, listed
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaSource:
-    """Where the columns come from: a formula, remembered."""
+class FormulaColumns:
+    """Columns that a formula makes, remembered."""
 
     recipe: Recipe
-    response_factor: FactorRecipe
 
-    def matrix(self, newdata: Any, kept: Sequence[int]) -> FloatArray:
-        """Compute the kept columns for new rows, NaN where a row misses a value."""
+    def only(self, columns: Sequence[int]) -> FormulaColumns:
+        """Return the source of some of the columns."""
+        return FormulaColumns(self.recipe.only(columns))
+
+    def matrix(self, newdata: Any) -> FloatArray:
+        """Compute the columns for new rows, NaN where a row misses a value."""
         frame = as_frame(newdata, "new data")
-        recipe, places = self.recipe.only(kept)
-        columns = take(frame, recipe.variables, "new data")
+        columns = take(frame, self.recipe.variables, "new data")
         gone, _ = missing_rows(columns, len(frame))
-        out = np.full((len(frame), len(places)), np.nan)
+        width = sum(len(term.picks) for term in self.recipe.terms)
+        out = np.full((len(frame), width), np.nan)
         if not gone.all():
-            complete = keep_rows(columns, ~gone)
-            values = recipe.matrix(complete, int((~gone).sum()))[:, places]
-            refuse_infinite(values, [recipe.names[j] for j in places], "new data")
+            values = self.recipe.matrix(keep_rows(columns, ~gone), int((~gone).sum()))
+            names = [term.term.name for term in self.recipe.terms for _ in term.picks]
+            refuse_infinite(values, names, "new data")
             out[~gone] = values
         return out
 
-    def response(self, newdata: Any, name: str) -> Any:
-        """Compute the response for new rows; labels are taken as they are."""
-        if not isinstance(newdata, pd.DataFrame | Mapping) and not hasattr(newdata, "to_pandas"):
-            return newdata
-        if isinstance(newdata, pd.Series):
-            return newdata
-        frame = as_frame(newdata, "new data")
-        columns = take(frame, self.response_factor.factor.variables, "new data")
-        gone, _ = missing_rows(columns, len(frame))
-        complete = keep_rows(columns, ~gone)
-        if gone.all():
-            return np.full(len(frame), np.nan)
-        value = self.response_factor.value(complete, "new data")
-        value = value.data if is_box(value) else value
-        values = pd.Series(np.asarray(pd.Series(value), dtype=object), index=np.flatnonzero(~gone))
-        return values.reindex(np.arange(len(frame)))
-
 
 @dataclass(frozen=True, eq=False)
-class ArraySource:
-    """Where the columns come from: arrays whose columns have names."""
+class ArrayColumns:
+    """Columns of arrays: the names of all that were given, and which of them are used."""
 
     names: tuple[str, ...]
+    used: tuple[int, ...]
 
-    def matrix(self, newdata: Any, kept: Sequence[int]) -> FloatArray:
-        """Take the kept columns out of a 2-D array, or out of a DataFrame by name."""
+    def only(self, columns: Sequence[int]) -> ArrayColumns:
+        """Return the source of some of the columns."""
+        return replace(self, used=tuple(self.used[j] for j in columns))
+
+    def matrix(self, newdata: Any) -> FloatArray:
+        """Take the columns out of a 2-D array, or out of a DataFrame by name."""
+        wanted = [self.names[j] for j in self.used]
         if isinstance(newdata, pd.DataFrame | Mapping) or hasattr(newdata, "to_pandas"):
             frame = as_frame(newdata, "new data")
-            wanted = [self.names[j] for j in kept]
             columns = take(frame, wanted, "new data")
             out = np.empty((len(frame), len(wanted)))
             for j, name in enumerate(wanted):
@@ -78,14 +70,45 @@ class ArraySource:
                 f"The new data have {values.shape[1]} columns, but {len(self.names)} were used to fit: "
                 f"{', '.join(self.names[:8])}{', ...' if len(self.names) > 8 else ''}."
             )
-        values = values[:, list(kept)]
-        refuse_infinite(values, [self.names[j] for j in kept], "new data")
+        values = values[:, list(self.used)]
+        refuse_infinite(values, wanted, "new data")
         return values
 
-    def response(self, newdata: Any, name: str) -> Any:
+
+@dataclass(frozen=True, eq=False)
+class FormulaResponse:
+    """The response that a formula makes, remembered."""
+
+    factor: FactorRecipe
+
+    def values(self, newdata: Any) -> Any:
+        """Compute the response for new rows; labels are taken as they are."""
+        if not isinstance(newdata, pd.DataFrame | Mapping) and not hasattr(newdata, "to_pandas"):
+            return newdata
+        if isinstance(newdata, pd.Series):
+            return newdata
+        frame = as_frame(newdata, "new data")
+        columns = take(frame, self.factor.factor.variables, "new data")
+        gone, _ = missing_rows(columns, len(frame))
+        complete = keep_rows(columns, ~gone)
+        if gone.all():
+            return np.full(len(frame), np.nan)
+        value = self.factor.value(complete, "new data")
+        value = value.data if is_box(value) else value
+        values = pd.Series(np.asarray(pd.Series(value), dtype=object), index=np.flatnonzero(~gone))
+        return values.reindex(np.arange(len(frame)))
+
+
+@dataclass(frozen=True)
+class NamedResponse:
+    """A response that came as an array; in new data it is the column of its name."""
+
+    name: str
+
+    def values(self, newdata: Any) -> Any:
         """Take the response out of a DataFrame by name; labels are taken as they are."""
         if isinstance(newdata, pd.DataFrame | Mapping):
-            return take(as_frame(newdata, "new data"), [name], "new data")[name]
+            return take(as_frame(newdata, "new data"), [self.name], "new data")[self.name]
         return newdata
 
 

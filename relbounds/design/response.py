@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relbounds.design.coding import check_levels, level_codes, used_levels
-from relbounds.design.data import plain
+from relbounds.design.levels import check_levels, level_codes, used_levels
 from relbounds.design.tokens import quote
+from relbounds.design.user_data import plain
 from relbounds.errors import DataError, OptionError, listed, nearest
 
 FAMILIES = ("auto", "ordinal", "binary", "regression")

@@ -71,7 +71,7 @@ def forest_relevance(
     params : mapping, optional
         LightGBM settings to change, by its names.
     weights : array, str or None
-        Case weights, the name of a column that holds them, or "balanced".
+        Case weights, or the name of a column that holds them.
     missing : {"drop", "raise"}
         What to do with rows that have missing values.
     n_jobs : int

@@ -84,7 +84,7 @@ def svor(
         What it costs to predict level l when the truth is k, for ``order="implicit"``; the default is |k -
         l|. Rows must not fall away from the diagonal.
     weights : array, str or None
-        Case weights, the name of a column that holds them, or "balanced".
+        Case weights, or the name of a column that holds them.
     score : {"mmae", "mae", "mze"}
         What cross-validation minimises.
     cv : int

@@ -28,7 +28,7 @@ LARGEST_TUNED = 5000
 
 NOTHING_HELPS = (
     "No feature is used at any C: no direction lowers the loss of the thresholds alone, so a linear model learns "
-    "nothing about the response from these features. Where most rows have one level, weights='balanced' may help."
+    "nothing about the response from these features. Where most rows have one level, weights= may help."
 )
 
 Score = Callable[[NDArray, NDArray], float]

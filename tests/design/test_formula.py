@@ -10,12 +10,12 @@ from relbounds.errors import FormulaError
 COLUMNS = ["grade", "id", "age", "bmi", "x 1", "class", "weight.kg", "z1", "z2"]
 
 
+def written(terms):
+    return " + ".join(term.name for term in terms)
+
+
 def regular(formula, **options):
-    return parse(formula, COLUMNS, **options).regular
-
-
-def privileged(formula):
-    return parse(formula, COLUMNS).privileged
+    return written(parse(formula, COLUMNS, **options).regular_terms)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_regular_part(formula, expected):
 @pytest.mark.parametrize(
     "formula, expected",
     [
-        ("grade ~ age", None),
+        ("grade ~ age", ""),
         ("grade ~ age | priv(z1)", "z1"),
         ("grade ~ age | priv(z1, z2)", "z1 + z2"),
         ("grade ~ age | priv(z1 + z2)", "z1 + z2"),
@@ -74,14 +74,17 @@ def test_regular_part(formula, expected):
     ],
 )
 def test_privileged_part(formula, expected):
-    assert parse(formula, [*COLUMNS, "a | b (c"]).privileged in (expected, f'{expected} + Q("a | b (c")')
+    assert written(parse(formula, [*COLUMNS, "a | b (c"]).privileged_terms) in (
+        expected,
+        f'{expected} + Q("a | b (c")',
+    )
 
 
 def test_dot_leaves_out_response_and_privileged_columns():
     parsed = parse("np.log(grade) ~ . | priv(z1, log(z2))", COLUMNS)
     assert not {"grade", "z1", "z2"} & set().union(*(t.variables for t in parsed.regular_terms))
     parsed = parse("C(grade, levels=[1, 2]) ~ .", COLUMNS)
-    assert "grade" not in parsed.regular
+    assert "grade" not in written(parsed.regular_terms)
 
 
 def test_dot_leaves_out_excluded_columns():
@@ -92,7 +95,7 @@ def test_response_of_several_variables_may_share_one_with_the_features():
     parsed = parse("I(bmi - age) ~ age", COLUMNS)
     assert parsed.response == "I(bmi - age)"
     assert parsed.response_variables == ("bmi", "age")
-    assert "bmi" not in parse("I(bmi - age) ~ .", COLUMNS).regular
+    assert "bmi" not in written(parse("I(bmi - age) ~ .", COLUMNS).regular_terms)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,7 @@ def test_response_of_several_variables_may_share_one_with_the_features():
         ("grade ~ lgo(age)", "Did you mean 'log'", "lgo"),
         ("grade ~ age(bmi)", "column, not a function", "age("),
         ("grade ~ weight.kg", 'write Q("weight.kg")', "weight"),
-        ("grade ~ age | priv(z1) | priv(z2)", "second '|'", "| priv(z2)"),
+        ("grade ~ age | priv(z1) | priv(z2)", "second priv()", "| priv(z2)"),
         ("grade ~ age | priv()", "empty", "priv"),
         ("grade ~ age | priv(z1) + bmi", "Nothing may follow", "+ bmi"),
         ("grade ~ age | priv(z1,, z2)", "missing", ",, z2"),
@@ -120,7 +123,7 @@ def test_response_of_several_variables_may_share_one_with_the_features():
         ("grade ~ age + z1 | priv(z1)", "both parts", "z1)"),
         ("grade ~ age + z1 | priv(log(z1))", "both parts", "log(z1)"),
         ("grade ~ age:z1 | priv(z1)", "both parts", "z1)"),
-        ("grade ~ . | priv(.)", "both parts", ".)"),
+        ("grade ~ . | priv(.)", "two parts", ".)"),
         ("grade ~ age + grade", "is the response", "grade$"),
         ("grade ~ age + log(grade)", "is the response", "log"),
         ("log(grade) ~ age + grade", "is the response", "grade$"),
@@ -182,13 +185,16 @@ def test_formula_must_be_a_string_with_something_in_it(formula):
 
 def test_a_column_may_share_its_name_with_a_function():
     columns = ["y", "C", "log", "x"]
-    assert parse("y ~ . + C(x) + log(x)", columns).regular == "C + log + x + C(x) + log(x)"
+    assert written(parse("y ~ . + C(x) + log(x)", columns).regular_terms) == "C + log + x + C(x) + log(x)"
     with pytest.raises(FormulaError, match="both as a column and as a function"):
         parse("y ~ C(C)", columns)
 
 
 def test_names_known_to_the_caller_are_accepted():
-    assert parse("grade ~ squash(age, cut)", COLUMNS, known={"squash", "cut"}).regular == "squash(age, cut)"
+    assert (
+        written(parse("grade ~ squash(age, cut)", COLUMNS, known={"squash", "cut"}).regular_terms)
+        == "squash(age, cut)"
+    )
     with pytest.raises(FormulaError, match="names no column"):
         parse("grade ~ cut", COLUMNS, known={"cut"})
 
@@ -220,7 +226,7 @@ def test_dot_reads_any_column_name(columns):
     assert parsed.response_variables == (columns[0],)
     assert [t.factors[0].variables for t in parsed.regular_terms] == [(c,) for c in columns[1:]]
     # Written out, the formula means the same.
-    again = parse(f"{parsed.response} ~ {parsed.regular}", columns)
+    again = parse(f"{parsed.response} ~ {written(parsed.regular_terms)}", columns)
     assert again.regular_terms == parsed.regular_terms
 
 

@@ -100,7 +100,7 @@ def test_cuts():
     assert len(found.cut(0.0, by_class=False)) >= len(found.cut(0.5, by_class=False)) >= 1
     assert len(found.cut(1.0, by_class=False)) == 1
     assert found.labels.iloc[0] == 1
-    assert "groups of 9 features" in repr(found)
+    assert "groups of 10 features" in repr(found)
     labels = found.cut().labels
     assert labels["crp"] == labels["esr"] == labels["il6"]
 

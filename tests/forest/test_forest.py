@@ -133,7 +133,7 @@ def test_categories_and_weights_reach_the_trees():
     data, rng = frame(200, 3, 7)
     data["site"] = rng.choice(["A", "B", "C"], size=200)
     data["y"] = ((data.site == "B") ^ (data.x1 > 0)).astype(int)
-    fit = rb.forest_relevance("y ~ x1 + x2 + C(site)", data, weights="balanced", **QUICK)
+    fit = rb.forest_relevance("y ~ x1 + x2 + C(site)", data, weights=np.full(200, 2.0), **QUICK)
     assert {"x1", "site[B]"} <= set(fit.selected())
     assert "site" in fit.selected_formula()
 

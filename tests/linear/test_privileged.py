@@ -453,13 +453,13 @@ def test_full_patsy_terms_in_both_parts_and_saving(tmp_path):
     n = 80
     data = pd.DataFrame({"x1": rng.standard_normal(n), "x2": rng.standard_normal(n)})
     data["z1"], data["z2"] = rng.standard_normal(n), rng.uniform(1, 3, n)
-    data["rater"] = rng.choice(["ann", "bob"], n)
+    data["rater"] = rng.choice(["ann", "bob", "cat"], n)
     data["grade"] = pd.cut(data["x1"] + 0.3 * data["z1"], 3, labels=False)
     formula = "grade ~ x1 + x2 | priv(z1, log(z2), C(rater))"
     fit = rb.relbounds(formula, data, C=1.0, gamma=1.0, residual=2.0, probes=5, solver="batch")
     part = fit.table[fit.table["part"] == "privileged"]
-    assert part.index.tolist() == ["z1", "log(z2)", "rater[ann]", "rater[bob]"]
-    assert part["term"].tolist() == ["z1", "log(z2)", "C(rater)", "C(rater)"]
+    assert part.index.tolist() == ["z1", "log(z2)", "rater[ann]", "rater[bob]", "rater[cat]"]
+    assert part["term"].tolist() == ["z1", "log(z2)", "C(rater)", "C(rater)", "C(rater)"]
     again = rb.load(fit.save(tmp_path / "fit.relbounds"))
     assert again.difficulty().equals(fit.difficulty())
     plus = rb.relbounds(

@@ -83,9 +83,9 @@ def test_all_features_are_noise_where_the_model_is_no_better_than_chance():
 
 def test_factors_of_noise_are_refitted_as_a_whole():
     data = rb.simulate.paper_set(1, noise=0.3, seed=0).data
-    data["sex"] = np.random.default_rng(0).choice(["female", "male"], size=len(data))
+    data["sex"] = np.random.default_rng(0).choice(["female", "male", "unknown"], size=len(data))
     fit = rb.relbounds("y ~ . - x1", data, C=0.5, probes=20, interval="refit")
-    assert fit.table.loc[["sex[female]", "sex[male]"], "relevance"].tolist() == ["irrelevant"] * 2
+    assert fit.table.loc[["sex[female]", "sex[male]", "sex[unknown]"], "relevance"].eq("irrelevant").all()
     own, shared = (fit.intervals.loc[(part, "upper"), "upper"] for part in ("regular: sex", "regular"))
     assert own > shared
 
@@ -140,5 +140,5 @@ def test_features_that_no_C_makes_useful_are_said_to_be():
     data = pd.DataFrame(rng.standard_normal((60, 3)), columns=list("abc"))
     data["y"] = pd.Categorical([1] * 40 + [2] * 12 + [3] * 8, ordered=True)
     for options in ({}, {"C": 10.0}):
-        with pytest.raises(rb.OptionError, match=r"at any C.*weights='balanced'"):
+        with pytest.raises(rb.OptionError, match=r"at any C.*weights="):
             rb.relbounds("y ~ .", data, **options)

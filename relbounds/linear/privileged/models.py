@@ -145,20 +145,7 @@ def teacher_design(design: Design) -> Design:
     >>> teacher_design(design).names
     ('z',)
     """
-    nothing = np.zeros((len(design.y), 0))
-    return replace(
-        design,
-        X=design.Z,
-        Z=nothing,
-        names=design.priv_names,
-        terms=design.priv_terms,
-        priv_names=(),
-        priv_terms=(),
-        center=design.priv_center,
-        scale=design.priv_scale,
-        priv_center=np.zeros(0),
-        priv_scale=np.zeros(0),
-    )
+    return design.privileged_design()
 
 
 def teacher_slacks(spec: Spec, v: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from relbounds.errors import DataError, OptionError, counted, listed, nearest
+from relbounds.errors import DataError, counted, listed, nearest
 
 
 def as_frame(data: Any, what: str = "data") -> pd.DataFrame:
@@ -64,7 +64,7 @@ def _converted(data: Any, what: str) -> pd.DataFrame:
 
 
 def plain(column: pd.Series) -> pd.Series:
-    """Return a column as float, int, bool, category, or object holding only strings and missing values.
+    """Return a column as float, int, bool, category, or object: strings, or truth values, and missing values.
 
     Nullable, Arrow-backed, sparse and string types, and object columns, come out as what they hold.
 
@@ -97,7 +97,7 @@ def plain(column: pd.Series) -> pd.Series:
     if isinstance(dtype, pd.SparseDtype):
         return plain(pd.Series(np.asarray(column), index=column.index, name=column.name))
     if types.is_bool_dtype(dtype):
-        return _numbers(column) if column.isna().any() else column.astype(bool)
+        return _truth_values(column)
     if types.is_numeric_dtype(dtype):
         if types.is_integer_dtype(dtype) and not column.isna().any():
             return column.astype(np.int64)
@@ -108,6 +108,15 @@ def plain(column: pd.Series) -> pd.Series:
 def _numbers(column: pd.Series) -> pd.Series:
     values = column.to_numpy(dtype=float, na_value=np.nan)
     return pd.Series(values, index=column.index, name=column.name)
+
+
+def _truth_values(column: pd.Series) -> pd.Series:
+    """Truth values; with missing ones an object column of True, False and None until those rows are gone."""
+    missing = column.isna().to_numpy()
+    if not missing.any():
+        return column.astype(bool)
+    values = np.array([None if m else bool(v) for v, m in zip(column, missing, strict=True)], dtype=object)
+    return pd.Series(values, index=column.index, name=column.name, dtype=object)
 
 
 def _objects(column: pd.Series) -> pd.Series:
@@ -136,14 +145,14 @@ def _objects(column: pd.Series) -> pd.Series:
             "for numbers, .astype(str) for categories."
         )
     kind = next(iter(kinds))
-    if kind == "numbers" or (kind == "truth values" and missing.any()):
+    if kind == "truth values":
+        return _truth_values(column)
+    if kind == "numbers":
         filled = np.array([np.nan if m else float(v) for v, m in zip(values, missing, strict=True)])
         whole = not missing.any() and all(isinstance(v, numbers.Integral) for v in values)
         if whole and np.all(np.abs(filled) < 2.0**53):
             return pd.Series(filled.astype(np.int64), index=column.index, name=column.name)
         return pd.Series(filled, index=column.index, name=column.name)
-    if kind == "truth values":
-        return pd.Series(values.astype(bool), index=column.index, name=column.name)
     if kind != "text":
         raise DataError(
             f"Column {column.name!r} holds values of type {kind}, which are neither numbers nor categories. "
@@ -218,76 +227,6 @@ def keep_rows(columns: Mapping[str, pd.Series], keep: NDArray[np.bool_]) -> dict
     """
     if keep.all():
         return dict(columns)
-    return {name: column[keep] for name, column in columns.items()}
-
-
-def case_weights(weights: Any, frame: pd.DataFrame) -> NDArray[np.float64] | None:
-    """Return one checked weight per row of the data, or None for no weights.
-
-    Parameters
-    ----------
-    weights : None, str or array-like
-        A column name, or one number per row of the data before any row is dropped. A Series whose index holds
-        the same labels as the data is put in their order.
-    frame : DataFrame
-
-    Examples
-    --------
-    >>> case_weights("n", pd.DataFrame({"n": [2, 1]}))
-    array([2., 1.])
-    """
-    if weights is None:
-        return None
-    where = "weights"
-    if isinstance(weights, str):
-        if weights not in frame.columns:
-            raise OptionError(
-                f"weights={weights!r} is neither 'balanced' nor a column of the data."
-                f"{nearest(weights, [*map(str, frame.columns), 'balanced'])}"
-            )
-        where = f"weights (column {weights!r})"
-        weights = frame[weights]
-    elif isinstance(weights, pd.Series) and not weights.index.equals(frame.index):
-        same = (
-            len(weights) == len(frame) and weights.index.is_unique and weights.index.isin(frame.index).all()
-        )
-        if same:
-            weights = weights.reindex(frame.index)
-    return check_weights(weights, len(frame), where)
-
-
-def check_weights(weights: Any, n: int, where: str = "weights") -> NDArray[np.float64]:
-    """Check that there is one finite weight >= 0 per row and that not all are 0.
-
-    Examples
-    --------
-    >>> check_weights(np.array([1.0, 2.0]), 2)
-    array([1., 2.])
-    """
-    try:
-        values = weights if isinstance(weights, np.ndarray) else pd.Series(weights)
-        values = pd.Series(values).to_numpy(dtype=float, na_value=np.nan) if np.ndim(values) == 1 else values
-        values = np.asarray(values, dtype=float)
-    except (ValueError, TypeError):
-        raise OptionError(
-            f"The {where} must be numbers: one per row, a column name, or 'balanced'."
-        ) from None
-    if values.ndim != 1 or len(values) != n:
-        raise OptionError(
-            f"The {where} must be one number per row of the data: {n} rows, but the shape is {values.shape}. "
-            "Give a weight for every row, also for those that will be dropped."
-        )
-    bad = ~np.isfinite(values)
-    if bad.any():
-        raise OptionError(
-            f"The {where} hold {counted(int(bad.sum()), 'missing or infinite value')} "
-            f"(first in row {int(np.argmax(bad))}). Fill them in; 0 leaves a row without influence."
-        )
-    if (values < 0).any():
-        raise OptionError(
-            f"The {where} must not be negative: {int((values < 0).sum())} are (first in row "
-            f"{int(np.argmax(values < 0))})."
-        )
-    if not (values > 0).any():
-        raise OptionError(f"The {where} are all zero. At least one row must count.")
-    return values
+    kept = {name: column[keep] for name, column in columns.items()}
+    # truth values without their missing ones are truth values again
+    return {name: plain(column) if column.dtype == object else column for name, column in kept.items()}

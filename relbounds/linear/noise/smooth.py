@@ -188,9 +188,9 @@ def _newton(
 
 def _solve(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
     try:
-        return np.linalg.solve(hessian, gradient)
+        return np.asarray(np.linalg.solve(hessian, gradient), dtype=float)
     except np.linalg.LinAlgError:
-        return np.linalg.pinv(hessian, hermitian=True) @ gradient
+        return np.asarray(np.linalg.pinv(hessian, hermitian=True) @ gradient, dtype=float)
 
 
 def _half_inverse(matrix: FloatArray) -> FloatArray:
@@ -240,7 +240,9 @@ def _proportional_odds(response: Response, K: FloatArray, c: FloatArray) -> Smoo
 
     # thresholds at the shares; an observation between levels counts as its middle
     middle = np.minimum((lo + hi) // 2, L - 1)
-    share = np.cumsum(np.bincount(middle, weights=c, minlength=L) + 0.5 * total / n) / (total * (1 + 0.5 * L / n))
+    share = np.cumsum(np.bincount(middle, weights=c, minlength=L) + 0.5 * total / n) / (
+        total * (1 + 0.5 * L / n)
+    )
     start = np.concatenate([np.log(share[:-1] / (1 - share[:-1])), np.zeros(k)])
     v, converged = _newton(start, parts, total)
     theta, beta = v[: L - 1], v[L - 1 :]
@@ -397,8 +399,8 @@ def _observed_pairs(
     P = np.maximum(Fu - Fl, 1e-300)
     both = (hi < m) & (lo > 0)
     value = -c * Fu * (1 - Fu) * Fl * (1 - Fl) / P**2
-    pairs = np.bincount(hi[both] * m + lo[both] - 1, weights=value[both], minlength=m * m).reshape(m, m)
-    return pairs + pairs.T
+    pairs: FloatArray = np.bincount(hi[both] * m + lo[both] - 1, value[both], m * m).astype(float)
+    return pairs.reshape(m, m) + pairs.reshape(m, m).T
 
 
 # ---------------------------------------------------------------------------------------------- numbers
@@ -520,7 +522,9 @@ def _multinomial(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
 
 def _cox(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
     time = np.asarray(response.y, dtype=float)
-    event = np.ones(response.n, dtype=bool) if response.event is None else np.asarray(response.event, dtype=bool)
+    event = (
+        np.ones(response.n, dtype=bool) if response.event is None else np.asarray(response.event, dtype=bool)
+    )
     n, k = K.shape
     if not event.any():
         return _nothing(n, k)
@@ -558,7 +562,9 @@ def _cox(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
     residuals = c * event - lambda_i
     # the baseline hazard in pieces, each free
     pieces = min(PIECES, len(times))
-    ends = np.unique(np.searchsorted(np.cumsum(deaths), np.arange(1, pieces + 1) / pieces * deaths.sum() - 1e-9))
+    ends = np.unique(
+        np.searchsorted(np.cumsum(deaths), np.arange(1, pieces + 1) / pieces * deaths.sum() - 1e-9)
+    )
     ends = np.append(ends[ends < len(times) - 1] + 1, len(times))
     starts = np.r_[0, ends[:-1]]
     inside = cumulative[np.clip(reach[:, None], starts, ends)] - cumulative[starts]

@@ -23,7 +23,7 @@ def _score_statistic(found, x):
 
 
 def test_proportional_odds_equals_ordered_model():
-    rng, K, eta = _data()
+    _, K, eta = _data()
     y = np.digitize(eta, np.quantile(eta, [0.2, 0.5, 0.9]))
     found = fit_smooth(Response("ordinal", y), K)
     other = OrderedModel(y, K, distr="logit").fit(method="bfgs", disp=0, gtol=1e-8, maxiter=500)
@@ -101,7 +101,7 @@ def test_normal_scores_do_not_mind_wild_values():
 
 
 def test_multinomial():
-    rng, K, eta = _data(6)
+    _, K, eta = _data(6)
     y = np.digitize(eta, np.quantile(eta, [0.3, 0.6]))
     other = sm.MNLogit(y, sm.add_constant(K)).fit(disp=0, method="newton", tol=1e-12)
     found = fit_smooth(Response("nominal", y), K)

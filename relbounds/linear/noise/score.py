@@ -1,0 +1,507 @@
+"""Does a term say something about the response that the kept terms do not? An exact permutation test by scores.
+
+H_k: the terms that are not kept are noise, that is, their rows, all columns together, are exchangeable given the kept
+terms and the response. Under it any statistic of (block, kept terms, response) has the same distribution in permuted
+data as in the observed ones. Here it is the score statistic of each term: the derivative of the log-likelihood of a
+small smooth model with the kept terms only, standardised by its information given what that model estimated. So
+neither the model nor its residuals change from permutation to permutation, and thousands of these are a few matrix
+products.
+
+Top down: while the largest statistic is beyond the permuted maxima, keep that term, fit the small model again and go
+on; stop at the first block that is not rejected. So only one true hypothesis is ever tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from relbounds.linear.noise.moves import IntArray, Rows, make_rows, maps_of, moved
+from relbounds.linear.noise.smooth import FloatArray, Response, Smooth, fit_smooth
+
+# Values equal up to this, relative to the observed one, are ties: rounding must not decide.
+TIE = 1e-9
+# Added to a term's information, relative to what it would have without kept terms: makes the statistic of a copy of a
+# kept term 0 instead of 0 / 0. Far below the 1 / n by which chance moves it.
+FLOOR = 1e-9
+# Singular values of a term's columns below this, relative to the largest before adjustment, are none.
+RANK = 1e-8
+# Weights that vary less than this, relative to their mean, are constant, which saves a product each.
+EVEN = 1e-10
+# Numbers that one chunk of statistics may hold: a matter of memory (about 30 MB) and of nothing else.
+CHUNK = 4_000_000
+# Columns of a term above which its information uses the mean weight: pairs of columns grow with the square.
+WIDE = 40
+# Draws of the first look: when they already show that the block is not rejected, the rest are not drawn.
+FIRST = 199
+# Kept columns at most, as a share of the observations; a model with more describes chance.
+ROOM = 1 / 3
+
+
+@dataclass(frozen=True)
+class ScoreFound:
+    """What the score part says of each term; arrays have an entry a term.
+
+    Attributes
+    ----------
+    order : tuple of int
+        The kept terms, in the order in which they were kept.
+    statistic : array
+        Score statistic as an absolute normal value, when the term was kept, or in the last block.
+    p : array
+        The term alone: against its own permuted values.
+    p_step : array
+        Against the largest permuted value of the block, when the term was kept, or in the last block.
+    p_adjusted : array
+        The running maximum of `p_step` along the order: at most `alpha` for kept terms, and above it for others.
+    draws : array of int
+        Permutations behind the p-values.
+    """
+
+    order: tuple[int, ...]
+    statistic: FloatArray
+    p: FloatArray
+    p_step: FloatArray
+    p_adjusted: FloatArray
+    draws: NDArray[np.intp]
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Whether each term was kept."""
+        out = np.zeros(len(self.p), dtype=bool)
+        out[list(self.order)] = True
+        return out
+
+
+@dataclass(frozen=True)
+class ManyFound:
+    """Single-term p-values with a bound on the share of false discoveries."""
+
+    statistic: FloatArray
+    p: FloatArray
+    p_adjusted: FloatArray
+    draws: int
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Columns of terms as orthonormal bases: what they can say, whatever their coding."""
+
+    columns: FloatArray
+    starts: IntArray
+    widths: IntArray
+
+    @property
+    def count(self) -> int:
+        """The number of terms."""
+        return len(self.widths)
+
+
+def make_terms(blocks: Sequence[FloatArray], adjust: FloatArray | None = None) -> Terms:
+    """Return an orthonormal basis for each block, free of a constant and of the adjusting columns.
+
+    The efficient score does not see what lies in the span of the adjusting columns. So permuting the residuals, and
+    adding the fit back, is permuting the residuals.
+
+    Parameters
+    ----------
+    blocks : sequence of arrays (n, p) or (n,)
+    adjust : array (n, a) or None
+
+    Examples
+    --------
+    >>> make_terms([np.array([1.0, 2.0, 4.0]), np.eye(3)]).widths.tolist()
+    [1, 2]
+    """
+    if not blocks:
+        return Terms(np.zeros((0, 0)), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+    arrays = [np.asarray(block, dtype=float).reshape(len(block), -1) for block in blocks]
+    n = len(arrays[0])
+    fixed = _basis(np.ones((n, 1)) if adjust is None else np.column_stack([np.ones(n), adjust]), 0.0)
+    widths = np.array([block.shape[1] for block in arrays], dtype=np.intp)
+    whole = np.concatenate(arrays, axis=1)
+    whole = whole - whole.mean(axis=0)
+    sizes = np.linalg.norm(whole, axis=0)
+    left = whole - fixed @ (fixed.T @ whole)
+    ends = np.cumsum(widths)
+    pieces: list[FloatArray] = []
+    norms = np.linalg.norm(left, axis=0)
+    for t, (end, width) in enumerate(zip(ends, widths, strict=True)):
+        if width == 1:
+            good = norms[end - 1] > RANK * max(sizes[end - 1], 1e-300)
+            pieces.append(left[:, end - 1 : end] / norms[end - 1] if good else np.zeros((n, 0)))
+        else:
+            span = slice(end - width, end)
+            pieces.append(_basis(left[:, span], RANK * float(np.linalg.norm(whole[:, span]))))
+        widths[t] = pieces[-1].shape[1]
+    columns = np.concatenate(pieces, axis=1)
+    return Terms(columns, np.cumsum(widths) - widths, widths)
+
+
+def _basis(columns: FloatArray, floor: float) -> FloatArray:
+    left, values, _ = np.linalg.svd(columns, full_matrices=False)
+    return left[:, values > max(floor, RANK * float(values.max(initial=0.0)))]
+
+
+def take_terms(terms: Terms, chosen: Sequence[int]) -> Terms:
+    """Return some of the terms.
+
+    Examples
+    --------
+    >>> take_terms(make_terms([np.arange(3.0), np.eye(3)]), [1]).widths.tolist()
+    [2]
+    """
+    picked = np.asarray(chosen, dtype=np.intp)
+    widths = terms.widths[picked]
+    places = [np.arange(terms.starts[t], terms.starts[t] + terms.widths[t]) for t in picked]
+    columns = np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
+    return Terms(terms.columns[:, columns], np.cumsum(widths) - widths, widths)
+
+
+@dataclass(frozen=True)
+class Loads:
+    """A smooth model as weights that columns are multiplied with; varying parts only, since columns are centred."""
+
+    residuals: FloatArray  # (n, s)
+    mean: FloatArray  # (s, s): mean information
+    varying: FloatArray | None  # (n, s, s): information minus its mean
+    cross: FloatArray  # (n, s, m)
+
+
+def make_loads(smooth: Smooth) -> Loads:
+    """Prepare a smooth model for the products of a score test.
+
+    Examples
+    --------
+    >>> make_loads(fit_smooth(Response("binary", np.array([0, 1, 1, 0])))).varying is None
+    True
+    """
+    mean = smooth.information.mean(axis=0)
+    varying = smooth.information - mean
+    scale = float(np.abs(mean).max(initial=0.0))
+    even = float(np.abs(varying).max(initial=0.0)) <= EVEN * scale
+    n, s, m = smooth.cross.shape
+    cross = (smooth.cross - smooth.cross.mean(axis=0)).reshape(n * s, m)
+    # few directions carry all of it
+    if m:
+        values, vectors = np.linalg.eigh(cross.T @ cross)
+        cross = cross @ vectors[:, values > EVEN * max(scale, 1e-300)]
+    return Loads(smooth.residuals, mean, None if even else varying, cross.reshape(n, s, -1))
+
+
+def score_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool = True) -> FloatArray:
+    """Return the score statistic of each term in each permuted data set, as an absolute normal value.
+
+    Parameters
+    ----------
+    terms : Terms
+    loads : Loads
+    maps : array (draws, n)
+        Row maps.
+    one_to_one : bool
+        Whether these are permutations.
+
+    Returns
+    -------
+    array (draws, terms)
+        The root of a chi-square value with as many degrees of freedom as columns (times linear predictors), turned
+        into the normal value with the same tail, so that terms of different width can be compared.
+
+    Examples
+    --------
+    >>> y = np.array([0, 0, 1, 1, 0, 1])
+    >>> loads = make_loads(fit_smooth(Response("binary", y)))
+    >>> terms = make_terms([y.astype(float)])
+    >>> score_values(terms, loads, np.arange(6)[None, :]).round(3)
+    array([[2.449]])
+    """
+    draws, s = len(maps), loads.mean.shape[0]
+    out = np.zeros((draws, terms.count))
+    if not np.any(loads.residuals) or not np.any(loads.mean):
+        return out
+    m = loads.cross.shape[2]
+    weights = [moved(loads.residuals[:, a], maps, one_to_one) for a in range(s)]
+    shared = [[moved(loads.cross[:, a, e], maps, one_to_one) for e in range(m)] for a in range(s)]
+    curved = {
+        (a, b): moved(loads.varying[:, a, b], maps, one_to_one)
+        for a in range(s)
+        for b in range(a, s)
+        if loads.varying is not None
+    }
+    for width in np.unique(terms.widths[terms.widths > 0]):
+        chosen = np.flatnonzero(terms.widths == width)
+        q = int(width) * s
+        most = max(1, CHUNK // max(1, draws * q * (q + m + 1)))
+        for first in range(0, len(chosen), most):
+            some = chosen[first : first + most]
+            places = terms.starts[some][:, None] + np.arange(width)[None, :]
+            X = terms.columns[:, places.ravel()]
+            u = np.stack([weight @ X for weight in weights], axis=1).reshape(draws, s, len(some), width)
+            V = _information(X, (len(some), int(width)), loads.mean, shared, curved)
+            out[:, some] = _to_normal(_quadratic(u.transpose(0, 2, 1, 3).reshape(draws, len(some), q), V), q)
+    return out
+
+
+def _information(
+    X: FloatArray,
+    shape: tuple[int, int],
+    mean: FloatArray,
+    shared: list[list[FloatArray]],
+    curved: dict[tuple[int, int], FloatArray],
+) -> FloatArray:
+    """Efficient information of terms of one width: (draws or 1, terms, q, q), predictors outer, columns inner."""
+    terms, width = shape
+    s = len(mean)
+    m = len(shared[0])
+    base = np.kron(mean, np.eye(width)) * (1 + FLOOR)
+    if not m and not curved:
+        return np.broadcast_to(base, (1, terms, s * width, s * width))
+    draws = len(shared[0][0]) if m else len(next(iter(curved.values())))
+    V = (
+        np.broadcast_to(base, (draws, terms, s * width, s * width))
+        .reshape(draws, terms, s, width, s, width)
+        .copy()
+    )
+    if curved and width <= WIDE:
+        columns = X.reshape(len(X), terms, width)
+        for i in range(width):
+            for j in range(i, width):
+                pair = columns[:, :, i] * columns[:, :, j]
+                for (a, b), weight in curved.items():
+                    value = weight @ pair
+                    for one, other in {(a, b), (b, a)}:
+                        V[:, :, one, i, other, j] += value
+                        if i != j:
+                            V[:, :, one, j, other, i] += value
+    for e in range(m):
+        c = np.stack([shared[a][e] @ X for a in range(s)], axis=1).reshape(draws, s, terms, width)
+        V -= np.einsum("dati,dbtj->dtaibj", c, c)
+    return V.reshape(draws, terms, s * width, s * width)
+
+
+def _quadratic(u: FloatArray, V: FloatArray) -> FloatArray:
+    """Return u' V^-1 u for stacks of vectors and matrices."""
+    if u.shape[-1] == 1:
+        return u[..., 0] ** 2 / np.maximum(V[..., 0, 0], 1e-300)
+    if len(V) == 1:
+        half = np.linalg.pinv(V[0, 0], hermitian=True)
+        return np.einsum("dti,ij,dtj->dt", u, half, u)
+    try:
+        solved = np.linalg.solve(V, u[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        solved = (np.linalg.pinv(V, hermitian=True) @ u[..., None])[..., 0]
+    return np.maximum(np.sum(u * solved, axis=-1), 0.0)
+
+
+def _to_normal(Q: FloatArray, q: int) -> FloatArray:
+    """Turn chi-square values with q degrees of freedom into absolute normal values with the same tail."""
+    root = np.sqrt(np.maximum(Q, 0.0))
+    if q == 1:
+        return root
+    # a table, since exact tails of many values are slow; beyond it parallel, so that order is kept
+    grid = np.linspace(0.0, np.sqrt(q) + 33.0, 600)
+    log_tail = stats.chi2.logsf(grid**2, q)
+    good = log_tail > -650
+    value = stats.norm.isf(np.exp(log_tail[good]) / 2)
+    value[0] = 0.0
+    out = np.interp(root, grid[good], value)
+    last = grid[good][-1]
+    return np.where(root > last, value[-1] + root - last, out)
+
+
+def score_test(
+    blocks: Sequence[FloatArray],
+    response: Response,
+    *,
+    alpha: float = 0.025,
+    draws: int = 999,
+    rng: np.random.Generator | int = 0,
+    adjust: FloatArray | None = None,
+    kept: Sequence[int] = (),
+    cluster: NDArray | None = None,
+    scores: str = "normal",
+) -> ScoreFound:
+    """Keep terms as long as the most telling one is beyond what permuted blocks reach.
+
+    Parameters
+    ----------
+    blocks : sequence of arrays (n, p)
+        The columns of each term.
+    response : Response
+    alpha : float
+        The level of each step.
+    draws : int
+        Permutations.
+    rng : Generator or int
+        Where the permutations' seed comes from.
+    adjust : array (n, a) or None
+        Columns that every model has and that are not tested.
+    kept : sequence of int
+        Terms that are kept from the start, without test; their p-values are 0.
+    cluster : array or None
+        The cluster of each observation: whole clusters change places.
+    scores : {"normal", "plain"}
+        See `fit_smooth`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(100, 4))
+    >>> y = (x[:, 2] + 0.5 * rng.normal(size=100) > 0).astype(int)
+    >>> found = score_test(list(x.T), Response("binary", y), rng=0)
+    >>> found.order, bool((found.p_adjusted <= 0.025).tolist() == found.kept.tolist())
+    ((2,), True)
+    """
+    count = len(blocks)
+    seed = int(np.random.default_rng(rng).integers(2**62))
+    arrays = [np.asarray(block, dtype=float).reshape(response.n, -1) for block in blocks]
+    terms = make_terms(arrays, adjust)
+    statistic, p, p_step = np.full(count, np.inf), np.zeros(count), np.zeros(count)
+    p_adjusted, used = np.zeros(count), np.zeros(count, dtype=np.intp)
+    order = [int(t) for t in kept]
+    left = [t for t in range(count) if t not in order]
+    room = ROOM * response.n
+    highest = 0.0
+    while left:
+        columns = _kept_columns(arrays, order, adjust, response.n)
+        rows = _rows(cluster, [arrays[t] for t in left], response.n)
+        loads = make_loads(fit_smooth(response, columns, scores))
+        values = _draw(take_terms(terms, left), loads, rows, seed, draws, alpha)
+        observed, permuted = values[0], values[1:]
+        largest = permuted.max(axis=1)
+        full = columns.shape[1] >= room
+        top = int(np.argmax(observed))
+        block_p = _tail(observed, largest[:, None])
+        if not full and block_p[top] <= alpha + TIE:
+            t = left.pop(top)
+            order.append(t)
+            highest = max(highest, float(block_p[top]))
+            statistic[t], p_step[t], p_adjusted[t], used[t] = (
+                observed[top],
+                block_p[top],
+                highest,
+                len(permuted),
+            )
+            p[t] = _tail(observed[top : top + 1], permuted[:, top : top + 1])[0]
+            continue
+        at = np.array(left)
+        statistic[at], p_step[at], used[at] = observed, block_p, len(permuted)
+        p[at] = _tail(observed, permuted)
+        p_adjusted[at] = 1.0 if full else np.maximum(block_p, highest)
+        break
+    return ScoreFound(tuple(order[len(kept) :]), statistic, p, p_step, p_adjusted, used)
+
+
+def _kept_columns(
+    arrays: Sequence[FloatArray], order: Sequence[int], adjust: FloatArray | None, n: int
+) -> FloatArray:
+    """Return the adjusting columns and a full-rank basis of each kept term, on a common scale."""
+    own = [_basis(arrays[t] - arrays[t].mean(axis=0), 0.0) * np.sqrt(n) for t in order]
+    fixed = [] if adjust is None else [np.asarray(adjust, dtype=float).reshape(n, -1)]
+    return np.concatenate([np.zeros((n, 0)), *fixed, *own], axis=1)
+
+
+def _rows(cluster: NDArray | None, arrays: Sequence[FloatArray], n: int) -> Rows:
+    return make_rows(n) if cluster is None else make_rows(n, cluster, np.concatenate(arrays, axis=1))
+
+
+def _draw(terms: Terms, loads: Loads, rows: Rows, seed: int, draws: int, alpha: float) -> FloatArray:
+    """Return the observed statistics (first row) and those of permuted blocks."""
+    n = rows.n
+    pieces = [score_values(terms, loads, np.arange(n)[None, :])]
+    allowed = int(alpha * (draws + 1) + TIE) - 1
+    # clusters: the information takes observations for independent, so terms need a common scale, from all draws
+    scaled = bool(rows.strata)
+    size = max(1, CHUNK // max(n, 1))
+    exceeding = done = 0
+    while done < draws:
+        stop = min(done + size, draws if scaled or done >= FIRST else max(FIRST, 1), draws)
+        values = score_values(terms, loads, maps_of(rows, seed, range(done, stop)), rows.one_to_one)
+        pieces.append(values)
+        exceeding += int(np.sum(values.max(axis=1) >= pieces[0].max() * (1 - TIE)))
+        done = stop
+        if not scaled and done == FIRST and exceeding > allowed:
+            break
+    out = np.concatenate(pieces)
+    if scaled:
+        # the observed value is one of them, so that all arrangements are treated alike
+        out = out / np.maximum(np.sqrt(np.mean(out**2, axis=0)), 1e-300)
+    return out
+
+
+def _tail(observed: FloatArray, permuted: FloatArray) -> FloatArray:
+    """Return (1 + number of permuted values that reach the observed one) / (1 + number of draws)."""
+    reached = np.sum(permuted >= observed[None, :] * (1 - TIE), axis=0)
+    return (1 + reached) / (1 + len(permuted))
+
+
+def many_test(
+    blocks: Sequence[FloatArray],
+    response: Response,
+    *,
+    draws: int = 199,
+    rng: np.random.Generator | int = 0,
+    adjust: FloatArray | None = None,
+    kept: Sequence[FloatArray] = (),
+    cluster: NDArray | None = None,
+    scores: str = "normal",
+) -> ManyFound:
+    """Test each of many terms by itself, and bound the share of false discoveries (Benjamini-Hochberg).
+
+    A term's statistic is compared with the permuted values of all terms, which are on one scale: so a p-value can be
+    as small as one over draws times terms, as many tests need. Where a term's own permuted values reach further than
+    that, which is so for columns with heavy tails, its own tail counts.
+
+    Parameters
+    ----------
+    blocks, response, rng, adjust, cluster, scores
+        As in `score_test`.
+    draws : int
+        Permutations.
+    kept : sequence of arrays
+        Columns that the small model has beside the adjusting ones.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(100, 50))
+    >>> y = (x[:, 2] + 0.5 * rng.normal(size=100) > 0).astype(int)
+    >>> found = many_test(list(x.T), Response("binary", y))
+    >>> np.flatnonzero(found.p_adjusted <= 0.05).tolist()
+    [2]
+    """
+    n = response.n
+    seed = int(np.random.default_rng(rng).integers(2**62))
+    terms = make_terms(blocks, adjust)
+    fixed = [] if adjust is None else [np.asarray(adjust, dtype=float).reshape(n, -1)]
+    columns = np.concatenate([np.zeros((n, 0)), *fixed, *(np.reshape(one, (n, -1)) for one in kept)], axis=1)
+    loads = make_loads(fit_smooth(response, columns, scores))
+    arrays = [np.asarray(block, dtype=float).reshape(n, -1) for block in blocks]
+    values = _draw(terms, loads, _rows(cluster, arrays, n), seed, draws, 1.0)
+    observed, permuted = values[0], values[1:]
+    pool = np.sort(permuted, axis=None)
+    beyond = len(pool) - np.searchsorted(pool, observed * (1 - TIE), side="left")
+    pooled = (1 + beyond) / (1 + len(pool))
+    reached = np.sum(permuted >= observed[None, :] * (1 - TIE), axis=0)
+    p = np.where(reached > 0, np.maximum(pooled, (1 + reached) / (1 + draws)), pooled)
+    return ManyFound(observed, p, step_up(p), draws)
+
+
+def step_up(p: FloatArray) -> FloatArray:
+    """Return p-values adjusted by Benjamini and Hochberg.
+
+    Examples
+    --------
+    >>> step_up(np.array([0.01, 0.5, 0.02])).tolist()
+    [0.03, 0.5, 0.03]
+    """
+    m = len(p)
+    order = np.argsort(p)[::-1]
+    ranked = np.minimum.accumulate(p[order] * m / np.arange(m, 0, -1)) if m else p
+    out = np.empty(m)
+    out[order] = np.minimum(ranked, 1.0)
+    return out

@@ -2,34 +2,91 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 GIVEN, LINEAR, RBF = 0, 1, 2
 
 
+class Rows(NamedTuple):
+    """The margin rows; `ordered`: whether the order of the thresholds is a constraint."""
+
+    sample: np.ndarray
+    sign: np.ndarray
+    threshold: np.ndarray
+    h: np.ndarray
+    upper: np.ndarray
+    ordered: bool
+
+
+class Cache(NamedTuple):
+    """Rows of the kernel matrix, computed when first asked for; the oldest gives way.
+
+    `store` holds rows; `slot` says where that of a sample is (-1: nowhere), `owner` whose a place is, `stamp` when
+    it was last used, by `clock`. `kind` and `rate` say how a row is computed from X; `diag` is the diagonal.
+    """
+
+    kind: int
+    X: np.ndarray
+    rate: float
+    store: np.ndarray
+    slot: np.ndarray
+    owner: np.ndarray
+    stamp: np.ndarray
+    clock: np.ndarray
+    diag: np.ndarray
+
+
+class State(NamedTuple):
+    """Multipliers of the rows, decision values of the samples, multipliers of the order: written to as it goes."""
+
+    alpha: np.ndarray
+    f: np.ndarray
+    mu: np.ndarray
+
+
+class Ends(NamedTuple):
+    """For each threshold the least F over rows that may go up, the greatest over rows that may go down, and where."""
+
+    up: np.ndarray
+    low: np.ndarray
+    at_up: np.ndarray
+    at_low: np.ndarray
+
+
+class Limits(NamedTuple):
+    """When to stop, and whether partners are chosen by the gain they promise."""
+
+    tol: float
+    max_steps: int
+    second: bool
+
+
 @njit(cache=True)
-def kernel_row(i, kind, X, rate, store, slot, owner, stamp, clock):  # type: ignore[no-untyped-def]
+def kernel_row(i, cache):  # type: ignore[no-untyped-def]
     """Return where row i of the kernel matrix stands in the store, computing it in the oldest place if it
     is not there."""
-    clock[0] += 1
-    place = slot[i]
+    cache.clock[0] += 1
+    place = cache.slot[i]
     if place >= 0:
-        stamp[place] = clock[0]
+        cache.stamp[place] = cache.clock[0]
         return place
     place = 0
-    for s in range(stamp.shape[0]):
-        if stamp[s] < stamp[place]:
+    for s in range(cache.stamp.shape[0]):
+        if cache.stamp[s] < cache.stamp[place]:
             place = s
-    if owner[place] >= 0:
-        slot[owner[place]] = -1
-    owner[place] = i
-    slot[i] = place
-    stamp[place] = clock[0]
+    if cache.owner[place] >= 0:
+        cache.slot[cache.owner[place]] = -1
+    cache.owner[place] = i
+    cache.slot[i] = place
+    cache.stamp[place] = cache.clock[0]
+    X, store = cache.X, cache.store
     n, d = X.shape
     for k in range(n):
         total = 0.0
-        if kind == LINEAR:
+        if cache.kind == LINEAR:
             for c in range(d):
                 total += X[i, c] * X[k, c]
             store[place, k] = total
@@ -37,16 +94,18 @@ def kernel_row(i, kind, X, rate, store, slot, owner, stamp, clock):  # type: ign
             for c in range(d):
                 step = X[i, c] - X[k, c]
                 total += step * step
-            store[place, k] = np.exp(-rate * total)
+            store[place, k] = np.exp(-cache.rate * total)
     return place
 
 
 @njit(cache=True)
-def scan(active, sample, sign, thr, h, upper, alpha, f, up, low, at_up, at_low):  # type: ignore[no-untyped-def]
+def scan(active, rows, state, own):  # type: ignore[no-untyped-def]
     """Find for each threshold the least F over rows that may go up and the greatest over rows that may go
     down."""
-    m = up.shape[0]
-    for j in range(m):
+    sample, sign, thr, h, upper = rows.sample, rows.sign, rows.threshold, rows.h, rows.upper
+    alpha, f = state.alpha, state.f
+    up, low, at_up, at_low = own.up, own.low, own.at_up, own.at_low
+    for j in range(up.shape[0]):
         up[j] = np.inf
         low[j] = -np.inf
         at_up[j] = -1
@@ -69,17 +128,18 @@ def scan(active, sample, sign, thr, h, upper, alpha, f, up, low, at_up, at_low):
 
 
 @njit(cache=True)
-def spread(ordered, mu, up, low, at_up, at_low, UP, LOW, AT_UP, AT_LOW):  # type: ignore[no-untyped-def]
+def spread(ordered, mu, own, joined):  # type: ignore[no-untyped-def]
     """Join the optimality conditions of the thresholds: lower ones stay below, tied ones (mu > 0) are equal.
 
     A chain of ties is followed to its ends, so that any two thresholds of a chain are compared.
     """
-    m = up.shape[0]
+    UP, LOW, AT_UP, AT_LOW = joined.up, joined.low, joined.at_up, joined.at_low
+    m = UP.shape[0]
     for j in range(m):
-        UP[j] = up[j]
-        LOW[j] = low[j]
-        AT_UP[j] = at_up[j]
-        AT_LOW[j] = at_low[j]
+        UP[j] = own.up[j]
+        LOW[j] = own.low[j]
+        AT_UP[j] = own.at_up[j]
+        AT_LOW[j] = own.at_low[j]
     if not ordered:
         return
     for j in range(1, m):
@@ -101,8 +161,11 @@ def spread(ordered, mu, up, low, at_up, at_low, UP, LOW, AT_UP, AT_LOW):  # type
 
 
 @njit(cache=True)
-def worst(UP, LOW):  # type: ignore[no-untyped-def]
-    """Return the threshold whose conditions are violated most."""
+def worst(active, rows, state, own, joined):  # type: ignore[no-untyped-def]
+    """Look at the active rows and return the threshold whose conditions are violated most."""
+    scan(active, rows, state, own)
+    spread(rows.ordered, state.mu, own, joined)
+    UP, LOW = joined.up, joined.low
     best = 0
     for j in range(1, UP.shape[0]):
         if LOW[j] - UP[j] > LOW[best] - UP[best]:
@@ -111,12 +174,18 @@ def worst(UP, LOW):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def best_partner(o, active, sample, sign, thr, h, upper, alpha, f, ordered, mu, Ko, diag):  # type: ignore[no-untyped-def]
-    """Return the row that promises the largest gain together with row o (second-order choice), or -1."""
+def best_partner(o, active, rows, state, kernel):  # type: ignore[no-untyped-def]
+    """Return the row that promises the largest gain together with row o (second-order choice), or -1.
+
+    `kernel`: the row of the kernel matrix of o's sample, and the diagonal.
+    """
+    sample, sign, thr, h, upper = rows.sample, rows.sign, rows.threshold, rows.h, rows.upper
+    alpha, f, mu = state.alpha, state.f, state.mu
+    Ko, diag = kernel
     jo = thr[o]
     first = jo
     last = jo
-    if ordered:
+    if rows.ordered:
         while first > 0 and mu[first] > 0.0:
             first -= 1
         last = mu.shape[0] - 1
@@ -145,8 +214,10 @@ def best_partner(o, active, sample, sign, thr, h, upper, alpha, f, ordered, mu, 
 
 
 @njit(cache=True)
-def update_pair(o, u, sample, sign, thr, h, upper, alpha, mu, f, eta):  # type: ignore[no-untyped-def]
+def update_pair(o, u, rows, state, eta):  # type: ignore[no-untyped-def]
     """Optimise the pair (o, u), and the order multipliers between their thresholds; return the step taken."""
+    sample, sign, thr, h, upper = rows.sample, rows.sign, rows.threshold, rows.h, rows.upper
+    alpha, f, mu = state.alpha, state.f, state.mu
     jo, ju = thr[o], thr[u]
     gap = (f[sample[o]] - sign[o] * h[o]) - (f[sample[u]] - sign[u] * h[u])
     # The largest step the box allows each of the two, then the order multipliers.
@@ -201,22 +272,23 @@ def samples_of(active, sample, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def keep_rows(active, sample, sign, thr, h, upper, alpha, f, UP, LOW, slack):  # type: ignore[no-untyped-def]
+def keep_rows(active, rows, state, joined, slack):  # type: ignore[no-untyped-def]
     """Return the rows between their bounds and those at a bound that violate, or nearly violate, a
     condition."""
+    sign, upper = rows.sign, rows.upper
     kept = np.empty(active.shape[0], np.int64)
     count = 0
     for k in range(active.shape[0]):
         r = active[k]
-        j = thr[r]
-        a = alpha[r]
-        value = f[sample[r]] - sign[r] * h[r]
+        j = rows.threshold[r]
+        a = state.alpha[r]
+        value = state.f[rows.sample[r]] - sign[r] * rows.h[r]
         if a > 0.0 and a < upper[r]:
             keep = True
         elif (sign[r] < 0) == (a <= 0.0):  # may only go down: a '-' row at 0 or a '+' row at its limit
-            keep = value > UP[j] - slack
+            keep = value > joined.up[j] - slack
         else:
-            keep = value < LOW[j] + slack
+            keep = value < joined.low[j] + slack
         if keep:
             kept[count] = r
             count += 1
@@ -224,124 +296,116 @@ def keep_rows(active, sample, sign, thr, h, upper, alpha, f, UP, LOW, slack):  #
 
 
 @njit(cache=True)
-def smo(  # type: ignore[no-untyped-def]
-    kind,
-    X,
-    rate,
-    store,
-    slot,
-    owner,
-    stamp,
-    diag,
-    sample,
-    sign,
-    thr,
-    h,
-    upper,
-    m,
-    ordered,
-    tol,
-    max_steps,
-    second,
-    alpha,
-    f,
-    mu,
-):
-    """Run SMO from alpha, with its decision values f and order multipliers mu (all three are written to).
+def missing(members, others, n):  # type: ignore[no-untyped-def]
+    """Return the samples of `others` that are not among the members."""
+    out = np.zeros(n, np.bool_)
+    for k in range(others.shape[0]):
+        out[others[k]] = True
+    for k in range(members.shape[0]):
+        out[members[k]] = False
+    return np.flatnonzero(out)
 
-    Returns alpha, f, the steps taken, the last violation, and the steps across thresholds.
+
+@njit(cache=True)
+def tell(who, pending, sign, state, cache):  # type: ignore[no-untyped-def]
+    """Add (sign 1) to the decision values of some samples what has changed, or take it back (sign -1)."""
+    f = state.f
+    for i in range(pending.shape[0]):
+        if pending[i] != 0.0:
+            row = cache.store[kernel_row(i, cache)]
+            for k in range(who.shape[0]):
+                f[who[k]] += sign * pending[i] * row[who[k]]
+
+
+@njit(cache=True)
+def take_step(pair, members, rows, state, cache):  # type: ignore[no-untyped-def]
+    """Optimise a pair and bring the decision values of the members up to date; return the step."""
+    o, u = pair
+    so, su = rows.sample[o], rows.sample[u]
+    Ko = cache.store[kernel_row(so, cache)]
+    Ku = cache.store[kernel_row(su, cache)]
+    eta = cache.diag[so] + cache.diag[su] - 2.0 * Ko[su]
+    step = update_pair(o, u, rows, state, eta)
+    if so != su:
+        f = state.f
+        for k in range(members.shape[0]):
+            i = members[k]
+            f[i] += step * (Ku[i] - Ko[i])
+    return step
+
+
+@njit(cache=True)
+def shrink(active, members, pending, joined, problem):  # type: ignore[no-untyped-def]
+    """Leave out rows that no longer matter, if they are many; return what stays active, and its samples.
+
+    Samples that leave must be told later what changes from now on; those that left before are owed all of it.
+    Bringing the first ones to the common date keeps one ledger for both.
+    """
+    rows, state, cache = problem
+    if active.shape[0] == rows.sample.shape[0]:
+        pending[:] = 0.0  # everybody is up to date: changes count from here
+    smaller = keep_rows(active, rows, state, joined, 0.0)
+    if smaller.shape[0] >= 0.9 * active.shape[0]:
+        return active, members
+    fewer = samples_of(smaller, rows.sample, pending.shape[0])
+    if fewer.shape[0] < members.shape[0]:
+        tell(missing(fewer, members, pending.shape[0]), pending, -1.0, state, cache)
+    return smaller, fewer
+
+
+@njit(cache=True)
+def smo(rows, state, cache, limits):  # type: ignore[no-untyped-def]
+    """Run SMO from the state it is given, which is written to.
+
+    Returns the steps taken, the last violation, and the steps across thresholds.
 
     Double loop: the inner loop works on the rows that still matter; the outer one brings the decision
     values of all samples up to date, checks every row, and lets the inner loop go on from there.
     """
-    n, size = diag.shape[0], sample.shape[0]
-    up, low, UP, LOW = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    at_up, at_low = np.empty(m, np.int64), np.empty(m, np.int64)
-    AT_UP, AT_LOW = np.empty(m, np.int64), np.empty(m, np.int64)
-    clock = np.zeros(1, np.int64)
-    clock[0] = stamp.max() + 1
-    everything = np.arange(size)
+    n, size, m = cache.diag.shape[0], rows.sample.shape[0], state.mu.shape[0]
+    own = Ends(np.empty(m), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64))
+    joined = Ends(np.empty(m), np.empty(m), np.empty(m, np.int64), np.empty(m, np.int64))
+    everything, everybody = np.arange(size), np.arange(n)
     pending = np.zeros(n)  # change of beta that inactive samples have not seen
-    stale = np.zeros(n, np.bool_)
-    steps = 0
-    crossed = 0
+    steps = crossed = 0
     period = min(size, 1000)
     active = everything
-    members = samples_of(active, sample, n)
+    members = samples_of(active, rows.sample, n)
     until_shrink = period
     violation = np.inf
-    while steps < max_steps:
-        scan(active, sample, sign, thr, h, upper, alpha, f, up, low, at_up, at_low)
-        spread(ordered, mu, up, low, at_up, at_low, UP, LOW, AT_UP, AT_LOW)
-        j = worst(UP, LOW)
-        violation = LOW[j] - UP[j]
-        if violation <= tol:
+    while steps < limits.max_steps:
+        j = worst(active, rows, state, own, joined)
+        violation = joined.low[j] - joined.up[j]
+        if violation <= limits.tol:
             if active.shape[0] == size:
                 break
             # Outer loop: bring everybody up to date and look at every row again.
-            for i in range(n):
-                stale[i] = True
-            for k in range(members.shape[0]):
-                stale[members[k]] = False
-            outdated = np.flatnonzero(stale)
-            for i in range(n):
-                if pending[i] != 0.0:
-                    row = store[kernel_row(i, kind, X, rate, store, slot, owner, stamp, clock)]
-                    for k in range(outdated.shape[0]):
-                        f[outdated[k]] += pending[i] * row[outdated[k]]
-                    pending[i] = 0.0
-            scan(everything, sample, sign, thr, h, upper, alpha, f, up, low, at_up, at_low)
-            spread(ordered, mu, up, low, at_up, at_low, UP, LOW, AT_UP, AT_LOW)
-            j = worst(UP, LOW)
-            violation = LOW[j] - UP[j]
-            if violation <= tol:
+            tell(missing(members, everybody, n), pending, 1.0, state, cache)
+            pending[:] = 0.0
+            j = worst(everything, rows, state, own, joined)
+            violation = joined.low[j] - joined.up[j]
+            if violation <= limits.tol:
                 break
-            active = keep_rows(everything, sample, sign, thr, h, upper, alpha, f, UP, LOW, 0.1)
-            members = samples_of(active, sample, n)
+            active = keep_rows(everything, rows, state, joined, 0.1)
+            members = samples_of(active, rows.sample, n)
             until_shrink = period
             continue
         if until_shrink <= 0 and active.shape[0] > 2:
-            if active.shape[0] == size:
-                for i in range(n):  # everybody is up to date: changes count from here
-                    pending[i] = 0.0
-            smaller = keep_rows(active, sample, sign, thr, h, upper, alpha, f, UP, LOW, 0.0)
-            if smaller.shape[0] < 0.9 * active.shape[0]:
-                # Samples that leave must be told later what changes from now on; those that left before are
-                # owed all of it. Bringing the first ones to the common date keeps one ledger for both.
-                fewer = samples_of(smaller, sample, n)
-                if fewer.shape[0] < members.shape[0]:
-                    for i in range(n):
-                        stale[i] = False
-                    for k in range(members.shape[0]):
-                        stale[members[k]] = True
-                    for k in range(fewer.shape[0]):
-                        stale[fewer[k]] = False
-                    leaving = np.flatnonzero(stale)
-                    for i in range(n):
-                        if pending[i] != 0.0:
-                            row = store[kernel_row(i, kind, X, rate, store, slot, owner, stamp, clock)]
-                            for k in range(leaving.shape[0]):
-                                f[leaving[k]] -= pending[i] * row[leaving[k]]
-                active, members = smaller, fewer
+            active, members = shrink(active, members, pending, joined, (rows, state, cache))
             until_shrink = period
             continue
         until_shrink -= 1
-        o, u = AT_LOW[j], AT_UP[j]
-        Ko = store[kernel_row(sample[o], kind, X, rate, store, slot, owner, stamp, clock)]
-        if second:
-            partner = best_partner(o, active, sample, sign, thr, h, upper, alpha, f, ordered, mu, Ko, diag)
+        o, u = joined.at_low[j], joined.at_up[j]
+        if limits.second:
+            Ko = cache.store[kernel_row(rows.sample[o], cache)]
+            partner = best_partner(o, active, rows, state, (Ko, cache.diag))
             if partner >= 0:
                 u = partner
-        Ku = store[kernel_row(sample[u], kind, X, rate, store, slot, owner, stamp, clock)]
-        eta = diag[sample[o]] + diag[sample[u]] - 2.0 * Ko[sample[u]]
-        if thr[o] != thr[u]:
+        if rows.threshold[o] != rows.threshold[u]:
             crossed += 1
-        step = update_pair(o, u, sample, sign, thr, h, upper, alpha, mu, f, eta)
+        step = take_step((o, u), members, rows, state, cache)
         steps += 1
-        if sample[o] != sample[u]:
-            pending[sample[o]] -= step
-            pending[sample[u]] += step
-            for k in range(members.shape[0]):
-                i = members[k]
-                f[i] += step * (Ku[i] - Ko[i])
-    return alpha, f, steps, violation, crossed
+        if rows.sample[o] != rows.sample[u]:
+            pending[rows.sample[o]] -= step
+            pending[rows.sample[u]] += step
+    return steps, violation, crossed

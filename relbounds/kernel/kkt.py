@@ -131,6 +131,7 @@ def thresholds(
     alpha: np.ndarray,
     f: np.ndarray,
     tol: float,
+    *,
     guess: np.ndarray | None = None,
     order: bool = True,
 ) -> np.ndarray:
@@ -216,22 +217,27 @@ def _residual(rows: MarginRows, alpha: np.ndarray, scale: float) -> float:
     return max(box, equality) / scale
 
 
-def check_modelled(
-    rows: MarginRows,
-    alpha: np.ndarray,
-    delta: np.ndarray,
-    b: np.ndarray,
-    f: np.ndarray,
-    slack: np.ndarray,
-    slack_norms: float,
-    gamma: float,
-) -> Optimality:
-    """Check a solution whose slacks are functions: ``delta`` = alpha + (multiplier of slack >= 0) - upper."""
+@dataclass(frozen=True)
+class Modelled:
+    """What a solver claims about slacks that are functions: ``delta`` = alpha + (multiplier of slack >= 0) - upper,
+    the slack of each row, the squared norms of the functions, and their price."""
+
+    alpha: np.ndarray
+    delta: np.ndarray
+    slack: np.ndarray
+    norms: float
+    gamma: float
+
+
+def check_modelled(rows: MarginRows, claim: Modelled, b: np.ndarray, f: np.ndarray) -> Optimality:
+    """Check a solution whose slacks are functions."""
+    alpha, delta, slack = claim.alpha, claim.delta, claim.slack
     norm2 = float(rows.coefficients(alpha) @ f)
     reserve = delta + rows.upper - alpha  # the multiplier of slack >= 0
     margin = margins(rows, b, f) + slack
-    primal = 0.5 * norm2 + 0.5 * gamma * slack_norms + float(rows.upper @ slack)
-    dual = float(rows.h @ alpha) - 0.5 * norm2 - 0.5 * gamma * slack_norms
+    penalty = 0.5 * claim.gamma * claim.norms
+    primal = 0.5 * norm2 + penalty + float(rows.upper @ slack)
+    dual = float(rows.h @ alpha) - 0.5 * norm2 - penalty
     scale = max(float(alpha.max(initial=0.0)), float(rows.upper.max(initial=0.0)), 1e-300)
     breach = np.maximum(np.abs(np.minimum(alpha / scale, margin)), np.abs(np.minimum(reserve / scale, slack)))
     sums = np.bincount(rows.function, delta, minlength=rows.n_functions)

@@ -7,28 +7,22 @@ does not reach the accuracy asked for it says so, and the caller turns to CVXOPT
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
 from relbounds.errors import SolverError
+from relbounds.kernel.box_qp import FLOOR, Apply, BoxQP, QPSolution, small_solver
 
-Apply = Callable[[np.ndarray], np.ndarray]
-Factor = Callable[[np.ndarray], Apply]
-FLOOR = 1e-12
 STEPS = 60
 NEAR = 0.995  # how much of the way to the boundary a step goes
-
-
-@dataclass(frozen=True)
-class QPSolution:
-    """x, the multipliers of the equalities, and how many iterations it took."""
-
-    x: np.ndarray
-    y: np.ndarray
-    iterations: int
+# Steps that bring nothing before it gives up: rounding has taken over.
+STUCK = 8
+# How far short of the tolerance, as a multiple, a result may stop and still be of use.
+SHORT = 100.0
 
 
 def inverse(B: np.ndarray) -> np.ndarray:
@@ -51,156 +45,184 @@ def inverse(B: np.ndarray) -> np.ndarray:
     return lower + np.tril(half, -1).T
 
 
-def interior_point(
-    P: Apply,
-    factor: Factor,
-    q: np.ndarray,
-    upper: np.ndarray,
-    A: np.ndarray,
-    a: np.ndarray,
-    tol: float,
-    balance: float,
-    size: float,
-) -> QPSolution:
-    """Solve the problem, or raise SolverError; ``factor(D)`` returns the solver of ``P + diag(D)``.
+class _Direction(NamedTuple):
+    """A step of all variables: x, the multipliers of the equalities, of x >= 0, and of x <= upper."""
 
-    `tol` bounds the gap and the largest breach of a stationarity condition, `balance` that of an equality;
-    `size` is the order of magnitude of P, below a tiny share of which diagonals are not let fall.
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    w: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where the method stands: the variables, what is left of every condition, and the complementarity gap."""
+
+    problem: BoxQP
+    capped: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    w: np.ndarray
+    s: np.ndarray
+    dual: np.ndarray
+    primal: np.ndarray
+    gap: float
+
+    @property
+    def any_cap(self) -> bool:
+        return len(self.capped) > 0
+
+    def accuracy(self, tol: float, balance: float) -> float:
+        """Return the largest breach of a condition, as a multiple of what is allowed."""
+        return max(
+            self.gap / tol, float(np.abs(self.dual).max()) / tol, float(np.abs(self.primal).max()) / balance
+        )
+
+    def moved(self, step: _Direction, length: float) -> _Point:
+        """Return the point one step further."""
+        w = self.w + length * step.w if self.any_cap else self.w
+        x, y, z = self.x + length * step.x, self.y + length * step.y, self.z + length * step.z
+        return _at(self.problem, self.capped, _Direction(x, y, z, w))
+
+    def gap_after(self, step: _Direction, length: float) -> float:
+        """Return the complementarity gap that a step would leave."""
+        after = float((self.x + length * step.x) @ (self.z + length * step.z))
+        if self.any_cap:
+            rest, price = self.s - length * step.x, self.w + length * step.w
+            after += float(rest[self.capped] @ price[self.capped])
+        return after
+
+    def room(self, step: _Direction) -> float:
+        """Return the longest step that keeps everything positive that must be."""
+        # One length for primal and dual: with a Hessian, stationarity mixes their variables.
+        worst = max(_fall(self.x, step.x), _fall(self.z, step.z))
+        if self.any_cap:
+            here = self.capped
+            worst = max(worst, _fall(self.s[here], -step.x[here]), _fall(self.w[here], step.w[here]))
+        return 1.0 / worst if worst > 0 else np.inf
+
+
+def _at(problem: BoxQP, capped: np.ndarray, where: _Direction) -> _Point:
+    x, y, z, w = where
+    s = problem.upper - x
+    dual = problem.P(x) + problem.q + problem.A.T @ y - z + w
+    gap = float(x @ z) + (float(s[capped] @ w[capped]) if len(capped) else 0.0)
+    return _Point(problem, capped, x, y, z, w, s, dual, problem.A @ x - problem.a, gap)
+
+
+def _fall(value: np.ndarray, change: np.ndarray) -> float:
+    """Return how fast the first of the values would reach 0, as a share of it a unit step."""
+    return float(np.max(-change / value, initial=0.0))
+
+
+@dataclass(frozen=True)
+class _Newton:
+    """The linear system at a point, factorised once for predictor and corrector."""
+
+    point: _Point
+    solve: Apply
+    columns: np.ndarray
+    schur: Apply
+
+    def direction(self, cz: np.ndarray, cw: np.ndarray) -> _Direction:
+        """Return the step towards products x z and s w that differ from today's by `cz` and `cw`."""
+        point, A, capped = self.point, self.point.problem.A, self.point.capped
+        rhs = -point.dual + cz / point.x
+        if point.any_cap:
+            rhs[capped] -= cw[capped] / point.s[capped]
+        first = self.solve(rhs)
+        dy = self.schur(A @ first + point.primal)
+        dx = first - self.columns @ dy
+        dz = (cz - point.z * dx) / point.x
+        dw = np.zeros_like(dx)
+        dw[capped] = (cw[capped] + point.w[capped] * dx[capped]) / point.s[capped]
+        return _Direction(dx, dy, dz, dw)
+
+
+def _newton(point: _Point) -> _Newton:
+    problem, capped = point.problem, point.capped
+    D = point.z / point.x
+    D[capped] += point.w[capped] / point.s[capped]
+    solve = problem.factor(np.maximum(D, FLOOR * problem.size))
+    columns = solve(problem.A.T)
+    return _Newton(point, solve, columns, small_solver(problem.A @ columns))
+
+
+def interior_point(problem: BoxQP, tol: float, balance: float) -> QPSolution:
+    """Solve the problem, or raise SolverError.
+
+    `tol` bounds the gap and the largest breach of a stationarity condition, `balance` that of an equality.
 
     Examples
     --------
     >>> import numpy as np
     >>> one, q, upper = np.ones((1, 2)), -np.array([3.0, 1.0]), np.array([1.5, 9.0])
-    >>> s = interior_point(
-    ...     lambda x: x, lambda D: lambda v: (v.T / (1 + D)).T, q, upper, one, np.array([2.0]), 1e-9, 1e-9, 1.0)
-    >>> s.x.round(6)
+    >>> problem = BoxQP(lambda x: x, lambda D: lambda v: (v.T / (1 + D)).T, q, upper, one, np.array([2.0]), 1.0)
+    >>> interior_point(problem, 1e-9, 1e-9).x.round(6)
     array([1.5, 0.5])
     """
-    capped = np.isfinite(upper)
-    any_cap = bool(capped.any())
-    u = np.where(capped, upper, np.inf)
-    # Start where the problem would be solved with squares for bounds, moved inside.
-    x, y = _middle(factor, q, u, capped, A, a)
+    best: tuple[float, QPSolution] | None = None
+    stuck = 0
+    with np.errstate(all="ignore"):
+        for step, point in enumerate(_path(problem)):
+            accuracy = point.accuracy(tol, balance)
+            if not np.isfinite(accuracy):
+                break
+            here = QPSolution(point.x, point.y, step)
+            if accuracy <= 1.0:
+                return here
+            if best is None or accuracy < 0.9 * best[0]:
+                best, stuck = (accuracy, here), 0
+            else:
+                stuck += 1
+            if stuck > STUCK or step + 1 == STEPS:
+                break
+    if best is not None and best[0] <= SHORT:  # rounding may stop it a little short of a very tight tolerance
+        return best[1]
+    reached = np.inf if best is None else best[0] * tol
+    raise SolverError(f"The interior point method stopped at accuracy {reached:.2g}.")
+
+
+def _path(problem: BoxQP) -> Iterator[_Point]:
+    """Yield the points of the method, from the first one on, for as long as its systems can be solved."""
+    point = _start(problem)
+    count = len(point.x) + len(point.capped)
+    while True:
+        yield point
+        try:
+            newton = _newton(point)
+        except (np.linalg.LinAlgError, ValueError):
+            return
+        here = point.capped
+        guess = newton.direction(-point.x * point.z, -point.s * point.w)
+        share = max(point.gap_after(guess, min(1.0, point.room(guess))) / point.gap, 0.0)
+        target = point.gap / count * share**3
+        cz = target - point.x * point.z - guess.x * guess.z
+        cw = np.zeros_like(cz)
+        cw[here] = target - point.s[here] * point.w[here] + guess.x[here] * guess.w[here]
+        step = newton.direction(cz, cw)
+        point = point.moved(step, min(1.0, NEAR * point.room(step)))
+
+
+def _start(problem: BoxQP) -> _Point:
+    """Start where the problem would be solved with squares for bounds, moved inside."""
+    u, capped = problem.upper, np.isfinite(problem.upper)
+    x, y = _middle(problem, capped)
     z = 1.0 + np.max(x, initial=0.0) - x
     w = np.where(capped, 1.0 + np.max(np.where(capped, u - x, 0.0), initial=0.0) - (u - x), 0.0)
     low = float(x.min())
     if low < 1e-8:
         x = x + (1.0 - low)
-    x = np.where(capped, np.clip(x, 0.05 * np.where(capped, u, 1.0), 0.95 * np.where(capped, u, 1.0)), x)
-    Px = P(x)
-    count = len(x) + int(capped.sum())
-    best: tuple[float, np.ndarray, np.ndarray, int] | None = None
-    stuck = 0
-    with np.errstate(all="ignore"):
-        for step in range(STEPS):
-            s = u - x
-            dual = Px + q + A.T @ y - z + w
-            primal = A @ x - a
-            gap = float(x @ z) + (float(s[capped] @ w[capped]) if any_cap else 0.0)
-            accuracy = max(gap / tol, float(np.abs(dual).max()) / tol, float(np.abs(primal).max()) / balance)
-            if not np.isfinite(accuracy):
-                break
-            if accuracy <= 1.0:
-                return QPSolution(x, y, step)
-            if best is None or accuracy < 0.9 * best[0]:
-                best, stuck = (accuracy, x, y, step), 0
-            else:
-                stuck += 1
-                if stuck > 8:
-                    break
-            D = z / x
-            if any_cap:
-                D[capped] += w[capped] / s[capped]
-            D = np.maximum(D, FLOOR * size)
-            try:
-                solve = factor(D)
-                columns = solve(A.T)
-                schur = small_solver(A @ columns)
-            except (np.linalg.LinAlgError, ValueError):
-                break
-            mu = gap / count
-
-            def direction(
-                cz: np.ndarray,
-                cw: np.ndarray,
-                solve: Apply = solve,
-                columns: np.ndarray = columns,
-                schur: Apply = schur,
-                dual: np.ndarray = dual,
-                primal: np.ndarray = primal,
-                x: np.ndarray = x,
-                s: np.ndarray = s,
-                z: np.ndarray = z,
-                w: np.ndarray = w,
-            ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-                rhs = -dual + cz / x
-                if any_cap:
-                    rhs[capped] -= cw[capped] / s[capped]
-                first = solve(rhs)
-                dy = schur(A @ first + primal)
-                dx = first - columns @ dy
-                dz = (cz - z * dx) / x
-                dw = np.where(capped, (cw + w * dx) / s, 0.0) if any_cap else w
-                return dx, dy, dz, dw
-
-            cz = -x * z
-            cw = np.where(capped, -s * w, 0.0) if any_cap else w
-            dx, dy, dz, dw = direction(cz, cw)
-            primal_step = _room(x, dx, s, capped if any_cap else None)
-            dual_step = _room(z, dz, None, None)
-            if any_cap:
-                dual_step = min(dual_step, _room(w[capped], dw[capped], None, None))
-            length = min(1.0, primal_step, dual_step)
-            after = float((x + length * dx) @ (z + length * dz))
-            if any_cap:
-                after += float((s - length * dx)[capped] @ (w + length * dw)[capped])
-            target = mu * max(after / gap, 0.0) ** 3
-            cz = target - x * z - dx * dz
-            if any_cap:
-                cw = np.where(capped, target - s * w + dx * dw, 0.0)
-            dx, dy, dz, dw = direction(cz, cw)
-            primal_step = _room(x, dx, s, capped if any_cap else None)
-            dual_step = _room(z, dz, None, None)
-            if any_cap:
-                dual_step = min(dual_step, _room(w[capped], dw[capped], None, None))
-            # One length for both: with a Hessian, stationarity mixes primal and dual variables.
-            length = min(1.0, NEAR * min(primal_step, dual_step))
-            x, y, z = x + length * dx, y + length * dy, z + length * dz
-            if any_cap:
-                w = w + length * dw
-            Px = P(x)
-    if best is not None and best[0] <= 100.0:  # rounding may stop it a little short of a very tight tolerance
-        return QPSolution(best[1], best[2], best[3])
-    reached = np.inf if best is None else best[0] * tol
-    raise SolverError(f"The interior point method stopped at accuracy {reached:.2g}.")
+    cap = np.where(capped, u, 1.0)
+    x = np.where(capped, np.clip(x, 0.05 * cap, 0.95 * cap), x)
+    return _at(problem, np.flatnonzero(capped), _Direction(x, y, z, w))
 
 
-def _middle(
-    factor: Factor, q: np.ndarray, u: np.ndarray, capped: np.ndarray, A: np.ndarray, a: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _middle(problem: BoxQP, capped: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Minimise ``1/2 x'Px + q'x + 1/2 |x|^2 + 1/2 |u - x|^2`` (the last where there is a cap) with Ax = a."""
-    solve = factor(np.where(capped, 2.0, 1.0))
-    first = solve(np.where(capped, u, 0.0) - q)
-    columns = solve(A.T)
-    y = small_solver(A @ columns)(A @ first - a)
+    solve = problem.factor(np.where(capped, 2.0, 1.0))
+    first = solve(np.where(capped, problem.upper, 0.0) - problem.q)
+    columns = solve(problem.A.T)
+    y = small_solver(problem.A @ columns)(problem.A @ first - problem.a)
     return first - columns @ y, y
-
-
-def _room(x: np.ndarray, dx: np.ndarray, s: np.ndarray | None, capped: np.ndarray | None) -> float:
-    """Return the longest step that keeps x (and the distance s to the caps) from becoming negative."""
-    worst = float(np.max(-dx / x, initial=0.0))
-    if s is not None and capped is not None:
-        worst = max(worst, float(np.max(dx[capped] / s[capped], initial=0.0)))
-    return 1.0 / worst if worst > 0 else np.inf
-
-
-def small_solver(S: np.ndarray) -> Apply:
-    """Return the solver of a small positive semidefinite system.
-
-    Where the multipliers of the equalities are not unique (no feature used and as many rows on either side)
-    the system is singular; directions without weight are left alone.
-    """
-    size = np.sqrt(np.maximum(np.diag(S), 1e-300))
-    values, vectors = np.linalg.eigh((S + S.T) / 2.0 / np.outer(size, size))
-    kept = np.where(values > 1e-11 * values[-1], 1.0 / np.where(values > 0, values, 1.0), 0.0)
-    return lambda v: (vectors @ (kept * (vectors.T @ (v / size)))) / size

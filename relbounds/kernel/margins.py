@@ -118,15 +118,25 @@ def row_weights(cost: np.ndarray) -> np.ndarray:
     return np.abs(np.diff(cost, axis=1))
 
 
+@dataclass(frozen=True)
+class Pricing:
+    """What slack costs: C, times the weight of the sample, times what the cost matrix says of level and threshold.
+
+    `balance`: at each threshold the prices of its two sides are multiplied so that both sides weigh the same and
+    their total stays what it was. The hinge only asks on which side of a threshold a sample lies; where one side holds
+    the majority whatever the features are, the best unbalanced model is a constant.
+    """
+
+    C: float = 1.0
+    weights: np.ndarray | None = None
+    cost: np.ndarray | None = None
+    balance: bool = False
+
+
 def make_margin_rows(
-    y: np.ndarray,
-    n_levels: int,
-    order: str = "explicit",
-    C: float = 1.0,
-    weights: np.ndarray | None = None,
-    cost: np.ndarray | None = None,
+    y: np.ndarray, n_levels: int, order: str = "explicit", C: float = 1.0, *, pricing: Pricing | None = None
 ) -> MarginRows:
-    """Return the rows for codes ``y`` in 1..n_levels, every level present.
+    """Return the rows for codes ``y`` in 1..n_levels, every level present; `pricing` says more than C alone.
 
     Examples
     --------
@@ -134,53 +144,75 @@ def make_margin_rows(
     >>> y = np.array([1, 2, 3])
     >>> len(make_margin_rows(y, 3)), len(make_margin_rows(y, 3, "implicit"))
     (4, 6)
+    >>> make_margin_rows(np.array([1, 1, 1, 2]), 2, pricing=Pricing(3.0, balance=True)).upper
+    array([2., 2., 2., 6.])
     """
     check_order(order)
-    if not np.isfinite(C) or C <= 0:
-        raise OptionError(f"C must be a positive number, not {C!r}.")
-    y = np.asarray(y, dtype=np.int64)
+    pricing = Pricing(C) if pricing is None else pricing
+    if not np.isfinite(pricing.C) or pricing.C <= 0:
+        raise OptionError(f"C must be a positive number, not {pricing.C!r}.")
     n = len(y)
-    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
-    if cost is not None and order != "implicit":
+    y = np.asarray(y, dtype=np.int64)
+    weights = np.ones(n) if pricing.weights is None else np.asarray(pricing.weights, dtype=float)
+    if pricing.cost is not None and order != "implicit":
         raise OptionError(
             f"cost needs order='implicit', not {order!r}: only there does every sample have a row at every "
-            f"threshold, so that "
-            "the size of a miss can be priced."
+            "threshold, so that the size of a miss can be priced."
         )
-    factor = np.ones((n_levels, n_levels - 1)) if cost is None else row_weights(check_cost(cost, n_levels))
-    samples, signs, thresholds = [], [], []
-    for j in range(n_levels - 1):
-        near = (y == j + 1) | (y == j + 2) if order != "implicit" else np.ones(n, dtype=bool)
-        index = np.flatnonzero(near & (weights > 0) & (factor[y - 1, j] > 0))
-        samples.append(index)
-        signs.append(np.where(y[index] <= j + 1, -1.0, 1.0))
-        thresholds.append(np.full(len(index), j))
-    sample, sign, threshold = np.concatenate(samples), np.concatenate(signs), np.concatenate(thresholds)
-    for j in range(n_levels - 1):
-        here = sign[threshold == j]
-        if not (here < 0).any() or not (here > 0).any():
-            raise DataError(
-                f"Threshold {j + 1} has samples on one side only. Merge levels or give weights above 0."
-            )
+    factor = np.ones((n_levels, n_levels - 1))
+    if pricing.cost is not None:
+        factor = row_weights(check_cost(pricing.cost, n_levels))
+    sample, sign, threshold = _places(y, order, weights, factor)
+    if pricing.balance:
+        factor = factor * _balance(y, (sample, sign, threshold), weights, factor)
     # The implicit order needs rows whose price does not fall away from the diagonal (the proof of the lemma
     # compares neighbouring thresholds); where it does, the order becomes a constraint.
     convex = all(
         (np.diff(factor[k, k:]) >= 0).all() and (np.diff(factor[k, :k]) <= 0).all() for k in range(n_levels)
     )
-    ordered = n_levels > 2 and (order == "explicit" or (order == "implicit" and not convex))
     # One correcting function per threshold where every sample has a row there; with the explicit order one
     # per side, since a threshold sees two levels only. Two levels: one function, the published binary form.
     per_side = order != "implicit" and n_levels > 2
-    function = (sign > 0).astype(np.int64) if per_side else threshold.astype(np.int64)
     return MarginRows(
         sample=sample.astype(np.int64),
         sign=sign,
         threshold=threshold.astype(np.int64),
         h=np.ones(len(sample)),
-        upper=C * weights[sample] * factor[y[sample] - 1, threshold],
-        function=function,
+        upper=pricing.C * weights[sample] * factor[y[sample] - 1, threshold],
+        function=(sign > 0).astype(np.int64) if per_side else threshold.astype(np.int64),
         n=n,
         n_thresholds=n_levels - 1,
         n_functions=2 if per_side else n_levels - 1,
-        ordered=ordered,
+        ordered=n_levels > 2 and (order == "explicit" or (order == "implicit" and not convex)),
     )
+
+
+Places = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _places(y: np.ndarray, order: str, weights: np.ndarray, factor: np.ndarray) -> Places:
+    """Return sample, sign and threshold of each row, threshold by threshold."""
+    samples, signs, thresholds = [], [], []
+    for j in range(factor.shape[1]):
+        near = (y == j + 1) | (y == j + 2) if order != "implicit" else np.ones(len(y), dtype=bool)
+        index = np.flatnonzero(near & (weights > 0) & (factor[y - 1, j] > 0))
+        sign = np.where(y[index] <= j + 1, -1.0, 1.0)
+        if not (sign < 0).any() or not (sign > 0).any():
+            raise DataError(
+                f"Threshold {j + 1} has samples on one side only. Merge levels or give weights above 0."
+            )
+        samples.append(index)
+        signs.append(sign)
+        thresholds.append(np.full(len(index), j))
+    return np.concatenate(samples), np.concatenate(signs), np.concatenate(thresholds)
+
+
+def _balance(y: np.ndarray, places: Places, weights: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """Return by how much to multiply the prices of each level at each threshold, so that both sides weigh the same."""
+    sample, sign, threshold = places
+    price = weights[sample] * factor[y[sample] - 1, threshold]
+    m = factor.shape[1]
+    below, above = (np.bincount(threshold, price * (sign == side), minlength=m) for side in (-1.0, 1.0))
+    half = (below + above) / 2.0
+    levels = np.arange(1, len(factor) + 1)[:, None]
+    return np.where(levels <= np.arange(1, m + 1)[None, :], half / below, half / above)

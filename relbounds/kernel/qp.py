@@ -1,180 +1,44 @@
-"""CVXOPT's interior point method for box-constrained quadratic programs whose Hessian is low-rank by
-structure.
-
-The problems of this package are ``min 1/2 x'Px + q'x`` with ``0 <= x <= upper`` and ``Ax = a``. Each
-iteration needs solves with ``P + diag(D)``. P is never formed: it maps a vector of row multipliers to the
-samples (at most n of them), through the kernel, and back, so the solves cost O(n^3) however many
-thresholds, that is rows per sample, there are.
-"""
+"""Free (or fixed) slacks as a quadratic program: the dual of support vector ordinal regression."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import lapack
 from scipy.sparse import csr_matrix
 
 from relbounds.errors import SolverError
-from relbounds.kernel.kernels import root
-from relbounds.kernel.lean_qp import FLOOR, Apply, Factor, QPSolution, interior_point, small_solver
+from relbounds.kernel.box_qp import BALANCE, Apply, BoxQP, QPSolution
+from relbounds.kernel.cvxopt_qp import solve_with_cvxopt
+from relbounds.kernel.lean_qp import interior_point
 from relbounds.kernel.margins import MarginRows
 
-BALANCE = 1e-8  # how well the equalities must hold
 
-
-def box_qp(
-    P: Apply,
-    factor: Factor,
-    q: np.ndarray,
-    upper: np.ndarray,
-    A: np.ndarray,
-    a: np.ndarray,
-    tol: float,
-    size: float = 0.0,
-    relative: bool = True,
-    lean: bool = False,
-) -> QPSolution:
-    """Solve ``min 1/2 x'Px + q'x, 0 <= x <= upper, Ax = a``; ``factor(D)`` returns the solver of ``P +
-    diag(D)``.
-
-    `size` is the order of magnitude of P: D is kept above a tiny share of it, where the low-rank solves
-    would lose all digits; the solver's iterative refinement takes care of the difference. `relative`: the
-    objective has no constant left out, so that a gap relative to it means something. `lean`: the package's
-    own interior point method first, CVXOPT where that does not get there.
+def solve_box(problem: BoxQP, tol: float, lean: bool = False) -> QPSolution:
+    """Solve a box-constrained program; `lean`: by the package's own method first, CVXOPT where that stops short.
 
     Examples
     --------
     >>> import numpy as np
-    >>> one = np.ones((1, 2))
-    >>> q, upper = -np.array([3.0, 1.0]), np.array([1.5, 9.0])
-    >>> s = box_qp(lambda x: x, lambda D: lambda v: (v.T / (1 + D)).T, q, upper, one, np.array([2.0]), 1e-9)
-    >>> s.x.round(6)
+    >>> one, q, upper = np.ones((1, 2)), -np.array([3.0, 1.0]), np.array([1.5, 9.0])
+    >>> problem = BoxQP(lambda x: x, lambda D: lambda v: (v.T / (1 + D)).T, q, upper, one, np.array([2.0]))
+    >>> solve_box(problem, 1e-9).x.round(6)
     array([1.5, 0.5])
     """
     if lean:
         try:
-            return interior_point(P, factor, q, upper, A, a, tol, BALANCE, size)
+            return interior_point(problem, tol, BALANCE)
         except SolverError:
             pass
     # Past the accuracy that rounding allows, steps make things worse: then what was asked for was too much.
     for attempt in (tol, 100 * tol):
         try:
-            return _box_qp(P, factor, q, upper, A, a, attempt, size, relative)
+            return solve_with_cvxopt(problem, attempt)
         except SolverError:
             continue
-    return _box_qp(P, factor, q, upper, A, a, 10_000 * tol, size, relative)
-
-
-def _box_qp(
-    P: Apply,
-    factor: Factor,
-    q: np.ndarray,
-    upper: np.ndarray,
-    A: np.ndarray,
-    a: np.ndarray,
-    tol: float,
-    size: float,
-    relative: bool,
-) -> QPSolution:
-    """One call of CVXOPT at one tolerance."""
-    from cvxopt import matrix, solvers
-
-    n = len(q)
-    # CVXOPT has one tolerance for both infeasibilities and measures the dual one against the length of q,
-    # while what matters here is the margin of a single row. So the tolerance follows q, and the equalities
-    # are scaled along with it.
-    feasibility = max(tol / max(1.0, float(np.abs(q).max())), 1e-13)
-    scaling = min(1.0, feasibility / BALANCE)
-    A, a = scaling * A, scaling * a
-    capped = np.flatnonzero(np.isfinite(upper))
-
-    def apply_P(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
-        out = np.asarray(y)[:, 0]
-        value = P(np.asarray(x)[:, 0])
-        out *= beta
-        out += alpha * value
-
-    def apply_G(x: Any, y: Any, alpha: float = 1.0, beta: float = 0.0, trans: str = "N") -> None:
-        source, out = np.asarray(x)[:, 0], np.asarray(y)[:, 0]
-        if trans == "N":
-            value = np.concatenate([-source, source[capped]])
-        else:
-            value = -source[:n]
-            value[capped] += source[n:]
-        out *= beta
-        out += alpha * value
-
-    def kkt(W: Any) -> Callable[[Any, Any, Any], None]:
-        d = np.clip(np.array(W["d"])[:, 0], 1e-120, 1e120)
-        inverse2 = d**-2.0
-        D = inverse2[:n].copy()
-        D[capped] += inverse2[n:]
-        solve = factor(np.maximum(D, FLOOR * size))
-        columns = solve(A.T)
-        schur = small_solver(A @ columns)
-
-        def step(x: Any, y: Any, z: Any) -> None:
-            bx, by, bz = np.asarray(x)[:, 0], np.asarray(y)[:, 0], np.asarray(z)[:, 0]
-            scaled = inverse2 * bz
-            rhs = bx - scaled[:n]
-            rhs[capped] += scaled[n:]
-            first = solve(rhs)
-            uy = schur(A @ first - by)
-            ux = first - columns @ uy
-            uz = np.concatenate([-ux, ux[capped]]) - bz
-            bx[:] = ux
-            by[:] = uy
-            bz[:] = uz / d
-
-        return step
-
-    options = {
-        "show_progress": False,
-        "abstol": tol,
-        "reltol": tol if relative else 1e-15,
-        "feastol": feasibility,
-        "maxiters": 40,
-        "refinement": 2,
-    }
-    h = np.concatenate([np.zeros(n), upper[capped]])
-    try:
-        result = solvers.coneqp(
-            apply_P,
-            matrix(q),
-            apply_G,
-            matrix(h),
-            {"l": len(h), "q": [], "s": []},
-            matrix(A),
-            matrix(a),
-            kktsolver=kkt,
-            options=options,
-        )
-    except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
-        raise SolverError(
-            f"The quadratic program could not be solved ({error}). The kernel matrix may be too badly "
-            f"scaled: standardise the "
-            "features, or use a smaller C."
-        ) from error
-    accuracy = max(
-        result["primal infeasibility"] if result["primal infeasibility"] is not None else np.inf,
-        result["dual infeasibility"] if result["dual infeasibility"] is not None else np.inf,
-        min(
-            abs(result["gap"]),
-            result["relative gap"] if relative and result["relative gap"] is not None else np.inf,
-        ),
-    )
-    # Rounding may stop the iteration a little short of a very tight tolerance; what counts is what was
-    # reached.
-    if result["status"] != "optimal" and not accuracy <= 100 * tol:
-        raise SolverError(
-            f"The quadratic program stopped after {result['iterations']} iterations at accuracy "
-            f"{accuracy:.2g}. "
-            "Standardise the features, or use a smaller C."
-        )
-    x = np.clip(np.array(result["x"])[:, 0], 0.0, upper)
-    return QPSolution(x, scaling * np.array(result["y"])[:, 0], int(result["iterations"]))
+    return solve_with_cvxopt(problem, 10_000 * tol)
 
 
 def balance_matrix(rows: MarginRows) -> np.ndarray:
@@ -199,69 +63,110 @@ def balance_matrix(rows: MarginRows) -> np.ndarray:
     return A
 
 
+@dataclass(frozen=True)
+class Gram:
+    """A kernel matrix, with R where ``R @ R.T`` is the same and R is thin: what solves go through.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[-1.0], [1.0], [2.0]])
+    >>> solve = Gram(x @ x.T, x).factor(np.ones(3))
+    >>> (np.eye(3) + x @ x.T) @ solve(np.eye(3)[:, :1]) @ np.ones(1) - (x @ x.T)[:, 0] < 1e-12
+    array([ True,  True,  True])
+    """
+
+    K: np.ndarray
+    R: np.ndarray | None = None
+
+    @cached_property
+    def size(self) -> float:
+        """The largest value on the diagonal: the order of magnitude of the matrix."""
+        return float(np.diag(self.K).max(initial=0.0))
+
+    def factor(self, E: np.ndarray, unit: float = 1.0) -> Apply:
+        """Return ``t -> M t`` with ``M = ((unit K)^-1 + diag(E))^-1``, for E >= 0 and t = 0 where E = 0."""
+        R, K = self.R, self.K
+        if R is not None:
+            L = _cholesky(unit * (R.T @ (E[:, None] * R)))
+            return lambda t: unit * (R @ lapack.dpotrs(L, R.T @ t, lower=1)[0])
+        # I + sqrt(E) K sqrt(E) has no eigenvalue below 1, whatever K and E are
+        up = np.sqrt(unit * E)
+        down = np.divide(1.0, up, out=np.zeros_like(up), where=up > 0)
+        L = _cholesky(up[:, None] * K * up)
+
+        def apply(t: np.ndarray) -> np.ndarray:
+            inner = lapack.dpotrs(L, (unit * down)[:, None] * t, lower=1)[0]
+            return np.asarray(K @ (up[:, None] * inner))
+
+        return apply
+
+
+def _cholesky(B: np.ndarray) -> np.ndarray:
+    """Return the factor of ``I + B``; B, symmetric, is written to."""
+    B.flat[:: len(B) + 1] += 1.0
+    L, failed = lapack.dpotrf(B.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return L
+
+
 def solve_qp(
-    K: np.ndarray,
-    rows: MarginRows,
-    tol: float = 1e-10,
-    unit: float | None = None,
-    lean: bool = False,
-    R: np.ndarray | None = None,
+    gram: Gram, rows: MarginRows, tol: float = 1e-10, *, unit: float | None = None, lean: bool = False
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the multipliers of the rows, a guess of the thresholds, and the iterations used.
 
     Slacks are free, or fixed when the rows come from ``rows.fixed``; `unit` is the size multipliers are
-    expected to have; `lean` as for :func:`box_qp`; R is ``root(K)`` where it is known.
+    expected to have; `lean` as for :func:`solve_box`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from relbounds.kernel.margins import make_margin_rows
     >>> x = np.array([[-1.0], [1.0]])
-    >>> solve_qp(x @ x.T, make_margin_rows(np.array([1, 2]), 2, C=10.0))[0].round(6)
+    >>> solve_qp(Gram(x @ x.T), make_margin_rows(np.array([1, 2]), 2, C=10.0))[0].round(6)
     array([0.5, 0.5])
     """
-    R = root(K) if R is None else R
-    sample, sign, n, size = rows.sample, rows.sign, rows.n, len(rows)
     finite = rows.upper[np.isfinite(rows.upper)]
     # In units of C the solution lies in the unit box, where the solver's absolute tolerances mean something.
     if unit is None:
         unit = float(finite.max()) if len(finite) else 1.0
-    extra = rows.n_thresholds - 1 if rows.ordered else 0
+    size = len(rows)
+    solution = solve_box(_dual(gram, rows, unit), tol, lean)
+    return unit * solution.x[:size], -solution.y, solution.iterations
 
-    to_samples = csr_matrix((sign, (sample, np.arange(size))), shape=(n, size))
-    to_rows = to_samples.T.tocsr()
+
+def _dual(gram: Gram, rows: MarginRows, unit: float) -> BoxQP:
+    """Return the dual over (alpha, mu), in units of `unit`."""
+    sample, n, size = rows.sample, rows.n, len(rows)
+    extra = rows.n_thresholds - 1 if rows.ordered else 0
+    to_samples = csr_matrix((rows.sign, (sample, np.arange(size))), shape=(n, size))
+    sign = rows.sign[:, None]
 
     def P(x: np.ndarray) -> np.ndarray:
         out = np.zeros_like(x)
-        out[:size] = unit * (to_rows @ (R @ (R.T @ (to_samples @ x[:size]))))
+        out[:size] = unit * rows.sign * (gram.K @ (to_samples @ x[:size]))[sample]
         return out
 
     def factor(D: np.ndarray) -> Apply:
         inverse = 1.0 / D[:size]
-        E = np.bincount(sample, inverse, minlength=n)
-        inner = cho_factor(np.eye(R.shape[1]) + unit * R.T @ (E[:, None] * R), check_finite=False)
+        inner = gram.factor(np.bincount(sample, inverse, minlength=n), unit)
 
         def solve(v: np.ndarray) -> np.ndarray:
             wide = v[:, None] if v.ndim == 1 else v
             first = inverse[:, None] * wide[:size]
-            middle = unit * R @ cho_solve(inner, R.T @ (to_samples @ first), check_finite=False)
             out = wide / D[:, None]
-            out[:size] = first - inverse[:, None] * (to_rows @ middle)
+            out[:size] = first - inverse[:, None] * (sign * inner(to_samples @ first)[sample])
             return out[:, 0] if v.ndim == 1 else out
 
         return solve
 
-    q = np.concatenate([-rows.h, np.zeros(extra)])
-    upper = np.concatenate([rows.upper / unit, np.full(extra, np.inf)])
-    solution = box_qp(
+    return BoxQP(
         P,
         factor,
-        q,
-        upper,
-        balance_matrix(rows),
-        np.zeros(rows.n_thresholds),
-        tol,
-        unit * float(np.diag(K).max()),
-        lean=lean,
+        q=np.concatenate([-rows.h, np.zeros(extra)]),
+        upper=np.concatenate([rows.upper / unit, np.full(extra, np.inf)]),
+        A=balance_matrix(rows),
+        a=np.zeros(rows.n_thresholds),
+        size=unit * gram.size,
     )
-    return unit * solution.x[:size], -solution.y, solution.iterations

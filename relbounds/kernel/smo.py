@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -60,15 +61,23 @@ def scaled_start(rows: MarginRows, alpha: np.ndarray, f: np.ndarray, ratio: floa
     return np.where(begin >= (1.0 - 1e-12) * rows.upper, rows.upper, begin)
 
 
+@dataclass(frozen=True)
+class SmoLimits:
+    """How exact, how long, with how much memory for kernel rows, and which choice of partners."""
+
+    tol: float = 1e-3
+    max_steps: int = 50_000_000
+    cache_mb: float = 200.0
+    second_order: bool = True
+
+
 def solve_smo(
     X: np.ndarray,
     kernel: Kernel,
     rows: MarginRows,
     K: np.ndarray | None = None,
-    tol: float = 1e-3,
-    cache_mb: float = 200.0,
-    max_steps: int = 50_000_000,
-    second_order: bool = True,
+    limits: SmoLimits = SmoLimits(),
+    *,
     start: np.ndarray | None = None,
 ) -> SmoSolution:
     """Solve the dual by SMO; with K given the kernel is read from it, else its rows are computed and cached.
@@ -92,56 +101,45 @@ def solve_smo(
             "solver='smo' needs numba, which is not installed. Install it with: pip install "
             "'relbounds[fast]', or use solver='qp'."
         )
-    from relbounds.kernel import _smo_numba as compiled
+    from relbounds.kernel import _smo_numba as compiled  # numba is optional, and slow to load
 
-    n = rows.n
-    if K is not None or kernel.name not in ("linear", "rbf"):
-        K = kernel(X, X) if K is None else K
-        kind, store = compiled.GIVEN, np.ascontiguousarray(K)
-        slot = np.arange(n)
-        owner, stamp = np.arange(n), np.zeros(n, dtype=np.int64)
-        diag = np.ascontiguousarray(np.diag(K))
-    else:
-        kind = compiled.LINEAR if kernel.name == "linear" else compiled.RBF
-        places = int(min(n, max(2, cache_mb * 1e6 / (8 * n))))
-        store = np.empty((places, n))
-        slot = np.full(n, -1)
-        owner, stamp = np.full(places, -1), np.zeros(places, dtype=np.int64)
-        diag = kernel.diagonal(X)
-    begin, f, mu = np.zeros(len(rows)), np.zeros(n), np.zeros(rows.n_thresholds)
+    if kernel.name not in ("linear", "rbf") and K is None:
+        K = kernel(X, X)
+    cache = _cache(compiled, X, kernel, K, limits.cache_mb)
+    begin, f, mu = np.zeros(len(rows)), np.zeros(rows.n), np.zeros(rows.n_thresholds)
     if start is not None and K is not None:
         begin = np.array(start, dtype=float)
         f = np.ascontiguousarray(K @ rows.coefficients(begin))
         mu = order_multipliers(rows, begin)
         mu[mu < 1e-9 * max(float(begin.max(initial=0.0)), 1e-300)] = 0.0  # rounding is no tie
-    rate = 1.0 / (2.0 * kernel.width**2) if kernel.width else 0.0
-    alpha, f, steps, violation, crossed = compiled.smo(
-        kind,
-        np.ascontiguousarray(X, dtype=float),
-        rate,
-        store,
-        slot,
-        owner,
-        stamp,
-        diag,
-        rows.sample,
-        rows.sign,
-        rows.threshold,
-        rows.h,
-        rows.upper,
-        rows.n_thresholds,
-        rows.ordered,
-        tol,
-        max_steps,
-        second_order,
-        begin,
-        f,
-        mu,
+    state = compiled.State(begin, f, mu)
+    steps, violation, crossed = compiled.smo(
+        compiled.Rows(rows.sample, rows.sign, rows.threshold, rows.h, rows.upper, bool(rows.ordered)),
+        state,
+        cache,
+        compiled.Limits(float(limits.tol), int(limits.max_steps), bool(limits.second_order)),
     )
-    if violation > tol:
+    if violation > limits.tol:
         raise SolverError(
             f"SMO took {steps} steps and still violates the optimality conditions by {violation:.3g} (tol "
-            f"= {tol:g}). "
-            "Standardise the features, use a smaller C, or a larger tol."
+            f"= {limits.tol:g}). Standardise the features, use a smaller C, or a larger tol."
         )
-    return SmoSolution(alpha, f, int(steps), int(crossed), float(violation))
+    return SmoSolution(state.alpha, state.f, int(steps), int(crossed), float(violation))
+
+
+def _cache(compiled: Any, X: np.ndarray, kernel: Kernel, K: np.ndarray | None, cache_mb: float) -> Any:
+    """Return the store of kernel rows: the whole matrix, or room for as many rows as the memory allows."""
+    if K is not None:
+        n = len(K)
+        kind, store, diag = compiled.GIVEN, np.ascontiguousarray(K), np.ascontiguousarray(np.diag(K))
+        slot, owner = np.arange(n), np.arange(n)
+    else:
+        n = len(X)
+        kind = compiled.LINEAR if kernel.name == "linear" else compiled.RBF
+        places = int(min(n, max(2, cache_mb * 1e6 / (8 * n))))
+        store, diag = np.empty((places, n)), kernel.diagonal(X)
+        slot, owner = np.full(n, -1), np.full(places, -1)
+    rate = 1.0 / (2.0 * kernel.width**2) if kernel.width else 0.0
+    stamp, clock = np.zeros(len(owner), dtype=np.int64), np.ones(1, dtype=np.int64)
+    X = np.ascontiguousarray(X, dtype=float)
+    return compiled.Cache(kind, X, rate, store, slot, owner, stamp, clock, diag)

@@ -23,9 +23,10 @@ import pandas as pd
 from common import RESULTS, markdown, parser, provenance, run, write
 from svor_slacks import TRIALS, judge, report, shown, slack_models
 
+from relbounds.kernel.fitting import Sample, fit_machine
 from relbounds.kernel.kernels import make_kernel
-from relbounds.kernel.machine import Setting, fit_machine
-from relbounds.kernel.tuning import COARSE_C, COARSE_WIDTH, FINE, Arrays, tune
+from relbounds.kernel.options import SvorOptions
+from relbounds.kernel.tuning import COARSE_C, COARSE_WIDTH, FINE, Search, tune
 
 PACKAGES = ("relbounds", "numpy", "scipy", "pandas", "cvxopt", "numba", "statsmodels")
 # Published: mean and standard deviation of the mean zero-one and the mean absolute error over 20 splits.
@@ -65,42 +66,47 @@ def standardised(X: np.ndarray, training: np.ndarray) -> np.ndarray:
     return (X - X[training].mean(0)) / X[training].std(0)
 
 
-def one_split(data: str, bins: int, split: int) -> tuple[Arrays, np.ndarray, np.ndarray]:
+def one_split(data: str, bins: int, split: int) -> tuple[Sample, np.ndarray, np.ndarray]:
     """The training rows, and features and levels of the test rows."""
     X, target = exported(data)
     y = 1 + np.searchsorted(np.quantile(target, np.arange(1, bins) / bins), target, side="left")
     shuffled = np.random.default_rng([split, bins]).permutation(len(y))
     training, test = shuffled[: SIZES[data]], shuffled[SIZES[data] :]
     X = standardised(X, training)
-    return Arrays(X[training], y[training], bins), X[test], y[test]
+    return Sample(X[training], y[training], bins), X[test], y[test]
 
 
 def benchmark_set(data: str, bins: int, order: str, split: int) -> dict[str, Any]:
     """One split: C and the width by 5-fold cross-validation of the MAE, 7 x 7 coarse then 9 x 9 fine."""
     arrays, X_test, y_test = one_split(data, bins, split)
     tuned = tune(
-        arrays, Setting(order=order), {"C": None, "width": None}, score="mae", seed=split, progress=False
+        arrays,
+        SvorOptions(order=order),
+        {"C": None, "width": None},
+        Search("mae", seed=split, progress=False),
     )
-    machine = fit_machine(arrays.X, arrays.y, bins, tuned.setting)
-    return {**judge(machine, X_test, y_test), "C": tuned.setting.C, "width": tuned.setting.width}
+    machine = fit_machine(arrays.X, arrays.y, bins, tuned.options)
+    return {**judge(machine, X_test, y_test), "C": tuned.options.C, "width": tuned.options.width}
 
 
 def with_diagonal(data: str, bins: int, order: str, split: int, diagonal: float) -> dict[str, Any]:
     """The same with `diagonal` added to the kernel matrix of the training rows; folds of its own for the fine
     search, which alone decides."""
     arrays, X_test, y_test = one_split(data, bins, split)
-    base = Setting(order=order, kernel="precomputed")
+    base = SvorOptions(order=order, kernel="precomputed")
 
     def matrix(width: float) -> np.ndarray:
         return make_kernel("rbf", width)(arrays.X, arrays.X) + diagonal * np.eye(len(arrays.y))
 
     def best_of(penalties: np.ndarray, widths: np.ndarray, seed: int) -> tuple[float, float]:
         found = [
-            tune(replace(arrays, K=matrix(w)), base, {"C": penalties}, score="mae", seed=seed, progress=False)
+            tune(
+                replace(arrays, K=matrix(w)), base, {"C": penalties}, Search("mae", seed=seed, progress=False)
+            )
             for w in widths
         ]
         k = int(np.argmin([one.score for one in found]))
-        return found[k].setting.C, float(widths[k])
+        return found[k].options.C, float(widths[k])
 
     C, width = best_of(COARSE_C, COARSE_WIDTH, split)
     C, width = best_of(C * 10.0**FINE, width * 10.0 ** (-0.5 * FINE), split + 1000)

@@ -4,7 +4,7 @@
     python benchmarks/svor_scaling.py --largest 10000
 
 Gaussian kernel of width 1, C = 100, tolerance 0.001, five or ten equal-frequency levels of a noisy non-linear
-score of eight features, both orders: the setting of the published experiment on simulated data. Time is CPU
+score of eight features, both orders: the options of the published experiment on simulated data. Time is CPU
 time of the process, so that other work on the machine does not count.
 """
 
@@ -24,7 +24,7 @@ from matplotlib import pyplot as plt
 
 from relbounds.kernel.kernels import Kernel
 from relbounds.kernel.margins import make_margin_rows
-from relbounds.kernel.smo import solve_smo
+from relbounds.kernel.smo import SmoLimits, solve_smo
 
 SIZES = (100, 150, 225, 340, 500, 750, 1100, 1600, 2400, 3500, 5000, 7000, 10000)
 PACKAGES = ("relbounds", "numpy", "scipy", "numba")
@@ -94,7 +94,7 @@ def measure(sizes: list[int]) -> pd.DataFrame:
                     X, y = data(n, levels, seed)
                     rows = make_margin_rows(y, levels, order, 100.0)
                     started = time.process_time()
-                    solution = solve_smo(X, kernel, rows, cache_mb=400.0)
+                    solution = solve_smo(X, kernel, rows, limits=SmoLimits(cache_mb=400.0))
                     seconds = time.process_time() - started
                     if seconds < best:
                         best, steps = seconds, solution.steps

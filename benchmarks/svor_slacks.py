@@ -19,18 +19,12 @@ import pandas as pd
 from common import RESULTS, markdown
 
 from relbounds.errors import SolverError
+from relbounds.folds import deal_folds
+from relbounds.kernel.fitting import Grams, Sample, _Problem, fit_machine, fit_mixes, slack_matrix
 from relbounds.kernel.kernels import make_kernel
-from relbounds.kernel.machine import (
-    Grams,
-    Machine,
-    Setting,
-    _Problem,
-    fit_machine,
-    fit_mixes,
-    slack_matrix,
-    supporting,
-)
-from relbounds.kernel.tuning import Arrays, folds_of, tune
+from relbounds.kernel.machine import Machine, supporting
+from relbounds.kernel.options import SvorOptions
+from relbounds.kernel.tuning import Search, tune
 from relbounds.metrics import mae, mze
 
 METHODS = ("free", "modelled", "mixed", "mixed, v = 1")
@@ -116,7 +110,7 @@ def judge(machine: Machine, X: np.ndarray, y: np.ndarray, K: np.ndarray | None =
 
 
 def recovered(
-    X: np.ndarray, y: np.ndarray, levels: int, free: Setting, modelled: Setting, mixes: list[float]
+    X: np.ndarray, y: np.ndarray, levels: int, free: SvorOptions, modelled: SvorOptions, mixes: list[float]
 ) -> list[Machine]:
     """The boundary from the mixture of the slacks of two models, each with parameters of its own.
 
@@ -125,16 +119,16 @@ def recovered(
     one, other = fit_machine(X, y, levels, free), fit_machine(X, y, levels, modelled)
     kernel = make_kernel(free.kernel, free.width)
     grams = Grams(kernel(X, X))
-    setting = free.replace(slack="mixed")
-    problem = _Problem(X, kernel, other.rows, setting, np.arange(1, levels + 1), levels, grams)
+    options = free.replace(slack="mixed")
+    problem = _Problem(X, kernel, other.rows, options, np.arange(1, levels + 1), levels, grams)
     return [problem.recovered(one, other, mix) for mix in mixes]
 
 
 def chosen_mix(
-    X: np.ndarray, y: np.ndarray, levels: int, free: Setting, modelled: Setting, seed: int
+    X: np.ndarray, y: np.ndarray, levels: int, free: SvorOptions, modelled: SvorOptions, seed: int
 ) -> float:
     """The mixing weight with the least cross-validated error (the first of several)."""
-    fold = folds_of(y, 5, seed)
+    fold, _ = deal_folds(y, range(1, levels + 1), 5, seed)
     total = np.zeros(len(MIXES))
     for f in range(5):
         inside, outside = fold != f, fold == f
@@ -148,7 +142,7 @@ def on_test(
     y: np.ndarray,
     X_test: np.ndarray,
     y_test: np.ndarray,
-    base: Setting,
+    base: SvorOptions,
     grid: dict[str, list[float]],
 ) -> np.ndarray:
     """The test error at every point of the grid."""
@@ -161,19 +155,21 @@ def on_test(
         grams = Grams(kernel(X, X), slack_matrix(common, X, None) if base.slack != "free" else None)
         cross = kernel(X_test, X)
         for c, gamma in itertools.product(grid["C"], grid.get("gamma", [1.0])):
-            setting = common.replace(C=c, gamma=gamma)
-            machine = fit_mixes(X, y, levels, setting, [1.0], grams=grams)[0]
+            options = common.replace(C=c, gamma=gamma)
+            machine = fit_mixes(Sample(X, y, levels), options, [1.0], grams=grams)[0]
             errors.append(mze(y_test, machine.levels_of(machine.decision_function(K=cross))))
     return np.array(errors)
 
 
-def searched(study: str, whole_grid: bool) -> tuple[Setting, dict[str, list[float]], dict[str, list[float]]]:
+def searched(
+    study: str, whole_grid: bool
+) -> tuple[SvorOptions, dict[str, list[float]], dict[str, list[float]]]:
     """What all fits of a study share, and the grids of free and of modelled slacks."""
     linear = study == "gaussians, linear"
     wide = {"C": C} if linear else {"C": C, "width": WIDTHS}
     some, gammas = (C, GAMMAS) if whole_grid else (FEWER_C, FEWER_GAMMAS)
     grid = {**wide, "C": some, "gamma": gammas, "slack_width": WIDTHS}
-    return Setting(order="implicit", kernel="linear" if linear else "rbf"), wide, grid
+    return SvorOptions(order="implicit", kernel="linear" if linear else "rbf"), wide, grid
 
 
 def slack_models(study: str, split: int, whole_grid: bool) -> dict[str, Any]:
@@ -181,7 +177,7 @@ def slack_models(study: str, split: int, whole_grid: bool) -> dict[str, Any]:
     X, y, X_test, y_test, bayes = trial_data(study, split)
     levels = int(y.max())
     base, wide, grid = searched(study, whole_grid)
-    search = partial(tune, Arrays(X, y, levels), score="mze", seed=split, progress=False)
+    search = partial(tune, Sample(X, y, levels), search=Search("mze", seed=split, progress=False))
     out: dict[str, Any] = {"bayes": bayes}
 
     def keep(method: str, machine: Machine) -> None:
@@ -189,30 +185,30 @@ def slack_models(study: str, split: int, whole_grid: bool) -> dict[str, Any]:
             out[f"{method} {name}"] = value
 
     free = search(base, wide)
-    keep("free", fit_machine(X, y, levels, free.setting))
+    keep("free", fit_machine(X, y, levels, free.options))
     out["free cv"], out["free best"] = free.score, on_test(X, y, X_test, y_test, base, wide).min()
     start = base.replace(slack="modelled")
     modelled = search(start, grid)
-    machine = fit_machine(X, y, levels, modelled.setting)
+    machine = fit_machine(X, y, levels, modelled.options)
     keep("modelled", machine)
     # Solvers leave multipliers that are not quite 0; a count of all that are positive to 8 digits shows them.
     per_row = np.bincount(machine.rows.sample, machine.alpha > 1e-8, minlength=len(y)) > 0
     errors = on_test(X, y, X_test, y_test, start, grid)
     out |= {"modelled cv": modelled.score, "modelled best": errors.min(), "modelled grid": errors.mean()}
     out["modelled raw support"] = float(per_row.sum())
-    out |= {f"modelled {k}": getattr(modelled.setting, k) for k in ("C", "width", "slack_width", "gamma")}
+    out |= {f"modelled {k}": getattr(modelled.options, k) for k in ("C", "width", "slack_width", "gamma")}
     # A smooth kernel cannot carry the slacks of a much less smooth one; then both take that of the modelled.
-    for partner in (free.setting, modelled.setting.replace(slack="free")):
+    for partner in (free.options, modelled.options.replace(slack="free")):
         try:
-            out["v"] = chosen_mix(X, y, levels, partner, modelled.setting, split)
+            out["v"] = chosen_mix(X, y, levels, partner, modelled.options, split)
             machines = dict(
-                zip(MIXES, recovered(X, y, levels, partner, modelled.setting, MIXES), strict=True)
+                zip(MIXES, recovered(X, y, levels, partner, modelled.options, MIXES), strict=True)
             )
             break
         except SolverError:
-            if partner is not free.setting:
+            if partner is not free.options:
                 raise
-    out["shared"] = partner is not free.setting
+    out["shared"] = partner is not free.options
     keep("mixed", machines[out["v"]])
     keep("mixed, v = 1", machines[1.0])
     out["mixed best"] = min(judge(machine, X_test, y_test)["mze"] for machine in machines.values())
@@ -305,7 +301,7 @@ def width_study() -> pd.DataFrame:
     records = []
     for study, widths in (("gaussians, linear", [1.0]), ("gaussians, non-linear", [0.5, 1.0, 5.0])):
         X, y, X_test, y_test, _ = trial_data(study, 0)
-        base = Setting(order="implicit", kernel="linear" if study == "gaussians, linear" else "rbf")
+        base = SvorOptions(order="implicit", kernel="linear" if study == "gaussians, linear" else "rbf")
         points = list(itertools.product(widths, FEWER_C))
         free = [
             judge(fit_machine(X, y, 2, base.replace(width=w, C=c)), X_test, y_test)["mze"] for w, c in points
@@ -314,8 +310,8 @@ def width_study() -> pd.DataFrame:
         for slack_width in WIDTHS:
             errors, share, bias = [], [], []
             for (w, c), gamma in itertools.product(points, FEWER_GAMMAS):
-                setting = base.replace(slack="modelled", width=w, C=c, gamma=gamma, slack_width=slack_width)
-                machine = fit_machine(X, y, 2, setting)
+                options = base.replace(slack="modelled", width=w, C=c, gamma=gamma, slack_width=slack_width)
+                machine = fit_machine(X, y, 2, options)
                 errors.append(judge(machine, X_test, y_test)["mze"])
                 share.append((machine.slack > 1e-4).mean())
                 rows, on = machine.rows, machine.alpha > 1e-5 * machine.alpha.max()
@@ -346,18 +342,20 @@ def accuracy_study() -> pd.DataFrame:
     for trial in range(TRIALS["gaussians, linear"]):
         X, y, X_test, y_test, _ = trial_data("gaussians, linear", trial)
         sign, n = np.where(y == 2, 1.0, -1.0), len(y)
-        setting = Setting(order="implicit", kernel="linear", slack="modelled", slack_width=10.0, gamma=1000.0)
-        S = slack_matrix(setting, X, None) / setting.gamma
+        options = SvorOptions(
+            order="implicit", kernel="linear", slack="modelled", slack_width=10.0, gamma=1000.0
+        )
+        S = slack_matrix(options, X, None) / options.gamma
         P = np.block([[np.outer(sign, sign) * (X @ X.T) + S, S], [S, S]])
-        pull = setting.C * S.sum(axis=1)
+        pull = options.C * S.sum(axis=1)
         A = np.vstack([np.r_[sign, np.zeros(n)], np.ones(2 * n)])
-        parts = (P, np.r_[-1.0 - pull, -pull], -np.eye(2 * n), np.zeros(2 * n), A, np.r_[0.0, n * setting.C])
+        parts = (P, np.r_[-1.0 - pull, -pull], -np.eye(2 * n), np.zeros(2 * n), A, np.r_[0.0, n * options.C])
         for tolerance in (1e-6, 1e-8):
             options = {"show_progress": False, "abstol": 1e-30, "reltol": tolerance, "feastol": 1e-8}
             found = cvxopt.solvers.qp(*map(cvxopt.matrix, parts), options=options)
             alpha = np.array(found["x"])[:n, 0]
             w = X.T @ (sign * alpha)
-            slack = S @ (alpha + np.array(found["x"])[n:, 0] - setting.C)
+            slack = S @ (alpha + np.array(found["x"])[n:, 0] - options.C)
             b = float(np.mean(X @ w - sign * (1.0 - slack + slack.min())))
             records.append(
                 {
@@ -368,7 +366,7 @@ def accuracy_study() -> pd.DataFrame:
                     "mze": mze(y_test, np.where(X_test @ w > b, 2, 1)),
                 }
             )
-        machine = fit_machine(X, y, 2, setting)
+        machine = fit_machine(X, y, 2, options)
         records.append(
             {
                 "trial": trial,
@@ -382,9 +380,9 @@ def accuracy_study() -> pd.DataFrame:
 
 
 def fixed_study() -> pd.DataFrame:
-    """The setting of either grid that errs least over all trials, the same for all of them: what is there to find.
+    """The options of either grid that errs least over all trials, the same for all of them: what is there to find.
 
-    `others`: in every trial the setting that errs least in the other trials.
+    `others`: in every trial the options that errs least in the other trials.
     """
     records = []
     for study, trials in TRIALS.items():
@@ -447,8 +445,8 @@ def feature_study() -> pd.DataFrame:
     records = []
     for features, trial in itertools.product(("symbols", "differences", "levels"), range(5)):
         X, y, X_test, y_test, _ = trial_data(f"sunspots, {features}", trial)
-        base, grid = Setting(order="implicit"), {"C": C, "width": WIDTHS}
-        found = tune(Arrays(X, y, 4), base, grid, score="mze", seed=trial, progress=False).setting
+        base, grid = SvorOptions(order="implicit"), {"C": C, "width": WIDTHS}
+        found = tune(Sample(X, y, 4), base, grid, Search("mze", seed=trial, progress=False)).options
         records.append({"features": features, **judge(fit_machine(X, y, 4, found), X_test, y_test)})
     return pd.DataFrame(records)
 
@@ -562,8 +560,8 @@ needs the test labels; it is no result, but says what the published numbers can 
 - A gain appears when every trial takes the best point on its test rows from either grid: that of the modelled slacks
   has 12 to 40 times as many points, hence the lower minimum. How the published parameters were chosen beyond "5-fold
   cross-validation" cannot be told from here.
-- With one setting for all trials (modelled slacks on the thinned grid) no study shows a gain beyond chance. First the
-  setting that errs least over all trials together, which still needs the test labels; then, for each trial, the one
+- With one options for all trials (modelled slacks on the thinned grid) no study shows a gain beyond chance. First the
+  options that errs least over all trials together, which still needs the test labels; then, for each trial, the one
   that errs least in the others:
 
 {by_fixed(fixed)}

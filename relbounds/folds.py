@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from relbounds.seeds import stream
+
 Folds = NDArray[np.intp]
 # Where a response without levels is dealt by clusters: as many bins of similar numbers as there are, at most this many.
 BINS = 10
@@ -52,7 +54,7 @@ def deal_folds(
     >>> len(set(fold[[0, 1, 4]])), len(set(fold[[2, 3, 5]]))
     (1, 1)
     """
-    rng = np.random.default_rng([seed, 0])
+    rng = stream(seed, "folds")
     if cluster is not None:
         return _deal_clusters(_strata(y, levels), levels, folds, cluster, rng)
     return _deal_numbers(y, folds, rng) if levels is None else _deal_levels(y, levels, folds, rng)

@@ -34,7 +34,7 @@ def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any
     for name in ("cv", "seed", "n_jobs"):
         chosen[name] = whole(chosen[name])
     fit = fit_svor(make_design({**design, "family": "ordinal"}), **chosen)
-    machine, setting, known = fit.machine, fit.machine.setting, fit.design
+    machine, setting, known = fit.machine, fit.machine.options, fit.design
     return {
         "levels": [scalar(level) for level in fit.levels],
         "thresholds": [float(v) for v in fit.thresholds],

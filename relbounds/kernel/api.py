@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from relbounds import checks
 from relbounds.design import Design, make_design
 from relbounds.errors import DataError, OptionError
+from relbounds.kernel.fitting import Sample, fit_machine
 from relbounds.kernel.kernels import check_matrix
-from relbounds.kernel.machine import Setting, check_setting, fit_machine
+from relbounds.kernel.options import SvorOptions, check_options
 from relbounds.kernel.results import SvorResults
-from relbounds.kernel.tuning import TUNED, Arrays, tune
-from relbounds.progress import Hook
+from relbounds.kernel.tuning import TUNED, Search, tune
+from relbounds.progress import Hook, check_progress
 
 
 def svor(
@@ -23,6 +24,7 @@ def svor(
     data: Any,
     *,
     order: str | None = None,
+    balance: bool = False,
     kernel: Any = "rbf",
     C: float | Sequence[float] | None = None,
     width: float | Sequence[float] | None = None,
@@ -60,6 +62,9 @@ def svor(
         every sample count at every threshold; or not at all (for comparison: the thresholds may come out
         disordered). None: "explicit" with free slacks, "implicit" with modelled or mixed ones, which were
         made for it.
+    balance : bool
+        Whether both sides of every threshold weigh the same, in fitting and in the choice by cross-validation. Where
+        one level holds most of the rows, the best unbalanced model is often a constant. False is the published model.
     kernel : {"linear", "rbf"}, function, or array
         "rbf" is ``exp(-|x - x'|^2 / (2 width^2))``. A function takes two arrays of features and returns the
         matrix of kernel values. An array is the kernel matrix itself, one row and column per row of `data`;
@@ -90,8 +95,9 @@ def svor(
     cv : int
         Number of folds.
     solver : {"auto", "smo", "qp"}
-        SMO (compiled, needs the extra `fast`), or CVXOPT's quadratic programming. "auto": SMO where it can be
-        had, with the other for small data on which it takes long. Modelled slacks always use the latter.
+        SMO (compiled, needs the extra `fast`), or an interior point method to full accuracy. "auto": SMO where it can
+        be had and is the quicker one, else the interior point method, as exact as `tol` asks. Modelled slacks always
+        use the latter.
     tol : float
         How far SMO may leave the optimality conditions violated, in units of the margin.
     standardize, missing, n_jobs, seed, progress
@@ -109,45 +115,40 @@ def svor(
     >>> fit.score(metric="mze") < 0.1
     True
     """
-    matrix = None if isinstance(kernel, str) or callable(kernel) else np.asarray(kernel, dtype=float)
+    options = {
+        "order": order,
+        "balance": balance,
+        "C": C,
+        "width": width,
+        "slack": slack,
+        "mix": mix,
+        "slack_kernel": slack_kernel,
+        "slack_width": slack_width,
+        "gamma": gamma,
+        "cost": cost,
+        "score": score,
+        "cv": cv,
+        "solver": solver,
+        "tol": tol,
+        "n_jobs": n_jobs,
+        "seed": seed,
+        "progress": progress,
+    }
     if isinstance(kernel, str) and kernel == "precomputed":
         raise OptionError(
             "kernel='precomputed': give the kernel matrix itself, e.g. svor(formula, data, kernel=K)."
         )
-    if matrix is not None:
+    given = not (isinstance(kernel, str) or callable(kernel))
+    if given:
         data = pd.DataFrame(data).reset_index(drop=True)  # so that the index tells which rows were kept
     design = make_design(
         formula, data, family="ordinal", weights=weights, missing=missing, standardize=standardize, env=1
     )
-    kept = None
-    if matrix is not None:
-        matrix = check_matrix(matrix, len(data))
-        kept = design.index.to_numpy()
-        matrix = matrix[np.ix_(kept, kept)]
-    fit = fit_svor(
-        design,
-        order=order,
-        kernel="precomputed" if matrix is not None else kernel,
-        C=C,
-        width=width,
-        slack=slack,
-        mix=mix,
-        slack_kernel=slack_kernel,
-        slack_width=slack_width,
-        gamma=gamma,
-        cost=cost,
-        score=score,
-        cv=cv,
-        solver=solver,
-        tol=tol,
-        n_jobs=n_jobs,
-        seed=seed,
-        progress=progress,
-        K=matrix,
-    )
-    if kept is not None:
-        fit.options.update(rows_kept=kept, rows_given=len(data))
-    return fit
+    if not given:
+        return fit_svor(design, kernel=kernel, **options)
+    kept = design.index.to_numpy()
+    matrix = check_matrix(_as_matrix(kernel), len(data))[np.ix_(kept, kept)]
+    return fit_svor(design, kernel="precomputed", K=matrix, rows_kept=kept, rows_given=len(data), **options)
 
 
 def fit_svor(
@@ -160,6 +161,8 @@ def fit_svor(
     n_jobs: int = 1,
     seed: int = 0,
     progress: bool | Hook | None = None,
+    rows_kept: np.ndarray | None = None,
+    rows_given: int | None = None,
     **options: Any,
 ) -> SvorResults:
     """Fit a design: everything of :func:`svor` after the formula.
@@ -181,53 +184,56 @@ def fit_svor(
         slack = "modelled" if design.Z.shape[1] else "free"
     if options.get("order") is None:
         options["order"] = "explicit" if slack == "free" and options.get("cost") is None else "implicit"
-    _check_search(cv, seed, n_jobs)
-    cost = options.pop("cost", None)
-    given = {name: _number_or_grid(name, options.pop(name, None)) for name in TUNED}
-    fixed = {name: value for name, value in given.items() if value is not None and np.ndim(value) == 0}
-    for name, value in given.items():  # a bad value in a grid should not wait for its turn to be found
-        if value is not None:
-            for v in np.ravel(value):
-                check_setting(Setting(slack="mixed", order="implicit").replace(**{name: float(v)}))
-    setting = Setting(
-        slack=slack, cost=None if cost is None else np.asarray(cost, dtype=float), **options, **fixed
+    search = Search(
+        score=score,
+        cv=checks.integer("cv", cv, least=2),
+        seed=checks.integer("seed", seed),
+        n_jobs=checks.jobs("n_jobs", n_jobs),
+        progress=check_progress("progress", progress),
+        levels=tuple(design.levels),
     )
-    if K is not None and slack != "free" and not design.Z.shape[1] and setting.slack_kernel == "precomputed":
-        raise OptionError(
-            "slack_kernel: a precomputed matrix is not supported there; use 'linear', 'rbf' or a function."
-        )
-    check_setting(setting)
+    given = {name: checks.grid(name, options.pop(name, None), positive=name != "mix") for name in TUNED}
+    chosen = _check_model(slack, given, options)
     weights = None if np.all(design.weights == 1) else design.weights
-    arrays = Arrays(
-        design.X, design.y, len(design.levels), design.Z if design.Z.shape[1] else None, weights, K
-    )
-    tuned = tune(arrays, setting, given, score=score, cv=cv, seed=seed, n_jobs=n_jobs, progress=progress)
-    machine = fit_machine(
-        arrays.X, arrays.y, arrays.n_levels, tuned.setting, Z=arrays.Z, weights=arrays.weights, K=arrays.K
-    )
-    kept = {"score": score, "cv": cv, "seed": seed, "n_jobs": n_jobs}
+    private = design.Z if design.Z.shape[1] else None
+    sample = Sample(design.X, design.y, len(design.levels), private, weights, K)
+    tuned = tune(sample, chosen, given, search)
+    machine = fit_machine(sample.X, sample.y, sample.n_levels, tuned.options, Z=private, weights=weights, K=K)
+    kept = {"score": score, "cv": search.cv, "seed": search.seed, "n_jobs": search.n_jobs}
+    if rows_kept is not None:
+        kept |= {"rows_kept": rows_kept, "rows_given": rows_given}
     return SvorResults(design, machine, tuned, kept)
 
 
-def _check_search(cv: Any, seed: Any, n_jobs: Any) -> None:
-    """Say what is wrong with the options of the search before anything is fitted."""
-    for name, value, least in (("cv", cv, 2), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise OptionError(f"{name}={value!r} must be a whole number, {least} or more.")
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
-        raise OptionError(f"n_jobs={n_jobs!r} must be a whole number other than 0; -1 uses all cores.")
+def _check_model(slack: str, given: dict[str, Any], options: dict[str, Any]) -> SvorOptions:
+    """Say what is wrong with the model before anything is fitted; what is to be tuned keeps its default."""
+    for name, value in given.items():  # a bad value in a grid should not wait for its turn to be found
+        for v in np.ravel([] if value is None else value):
+            check_options(SvorOptions(slack="mixed", order="implicit").replace(**{name: float(v)}))
+    cost = options.pop("cost", None)
+    if "balance" in options:
+        options["balance"] = checks.flag("balance", options["balance"])
+    if "tol" in options:
+        options["tol"] = checks.number("tol", options["tol"], above=0)
+    fixed: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, float)}
+    return check_options(
+        SvorOptions(slack=slack, cost=None if cost is None else _as_cost(cost), **options, **fixed)
+    )
 
 
-def _number_or_grid(name: str, value: Any) -> Any:
-    """Whole numbers from R come as floats and sequences as lists; a sequence of one is a number."""
-    if value is None or np.ndim(value) == 0:
-        return value if value is None else _as_float(name, value)
-    return [_as_float(name, v) for v in np.ravel(np.asarray(value, dtype=object))]
-
-
-def _as_float(name: str, value: Any) -> float:
-    if isinstance(value, str | bool) or not isinstance(value, Real):
+def _as_matrix(kernel: Any) -> np.ndarray:
+    try:
+        return np.asarray(kernel, dtype=float)
+    except (TypeError, ValueError) as error:
         raise OptionError(
-            f"{name}={value!r} is not a number; give a number, a sequence of numbers, or None to tune it."
-        )
-    return float(value)
+            f"kernel={checks.shown(kernel)} is not known. Use 'linear', 'rbf', a function of two arrays, or a matrix."
+        ) from error
+
+
+def _as_cost(cost: Any) -> np.ndarray:
+    try:
+        return np.asarray(cost, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise OptionError(
+            "cost must be a square table of numbers, one row and one column a level."
+        ) from error

@@ -9,8 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from relbounds.errors import DataError, SolverError
-from relbounds.kernel.kernels import Kernel, check_matrix, make_kernel
-from relbounds.kernel.kkt import Modelled, Optimality, check_free, check_modelled, check_ordered, margins, thresholds
+from relbounds.kernel.kernels import Kernel, check_matrix, make_kernel, root
+from relbounds.kernel.kkt import (
+    Modelled,
+    Optimality,
+    check_free,
+    check_modelled,
+    check_ordered,
+    margins,
+    thresholds,
+)
 from relbounds.kernel.machine import Machine
 from relbounds.kernel.margins import MarginRows, Pricing, check_cost, make_margin_rows
 from relbounds.kernel.options import SvorOptions, check_options
@@ -56,6 +64,11 @@ class Grams:
     def gram(self) -> Gram:
         """The kernel matrix, ready to be solved with."""
         return Gram(self.K, self.R)
+
+    @cached_property
+    def rooted(self) -> Gram:
+        """The same through its root: slower, and exact where no multiplier has a limit."""
+        return Gram(self.K, root(self.K))
 
     @cached_property
     def slack(self) -> SlackGrams:
@@ -243,6 +256,10 @@ class _Problem:
         K = check_matrix(K, self.rows.n) if self.kernel.name == "function" else K
         return Gram(K, thin_root(self.kernel, self.X))
 
+    @cached_property
+    def rooted(self) -> Gram:
+        return Gram(self.gram.K, root(self.gram.K)) if self.grams is None else self.grams.rooted
+
     def free(self) -> Machine:
         options = self.options
         if options.solver == "qp":
@@ -286,9 +303,7 @@ class _Problem:
 
     def _free(self, alpha: np.ndarray, f: np.ndarray, b: np.ndarray, solver: str, steps: int) -> Machine:
         slack = np.maximum(0.0, -margins(self.rows, b, f))
-        return self._machine(
-            _Solved(alpha, f, b, slack, check_free(self.rows, alpha, b, f), solver, steps)
-        )
+        return self._machine(_Solved(alpha, f, b, slack, check_free(self.rows, alpha, b, f), solver, steps))
 
     def modelled(self, K_slack: np.ndarray) -> Machine:
         rows, K = self.rows, self.gram.K
@@ -304,13 +319,11 @@ class _Problem:
         """Fix the slacks at their convex combination and find the largest margin that needs no more than
         those."""
         slack = (1.0 - mix) * free.slack + mix * np.maximum(modelled.slack, 0.0)
-        rows, alpha, guess, steps = _solve_fixed(self.gram, self.rows, slack, self.options.C)
+        rows, alpha, guess, steps = _solve_fixed(self.rooted, self.rows, slack, self.options.C)
         f = self.gram.K @ rows.coefficients(alpha)
         b = check_ordered(guess, 1e-5)
         optimality, solver = check_free(rows, alpha, b, f), f"{free.solver} + qp"
-        machine = self._machine(
-            _Solved(alpha, f, b, slack, optimality, solver, steps, modelled.correcting)
-        )
+        machine = self._machine(_Solved(alpha, f, b, slack, optimality, solver, steps, modelled.correcting))
         return replace(machine, rows=rows, options=replace(self.options, mix=mix))
 
     def _values(self, alpha: np.ndarray) -> np.ndarray:

@@ -281,7 +281,7 @@ class SvorResults(Kept):
         return out
 
     def _header(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        design, machine, setting = self.design, self.machine, self.machine.setting
+        design, machine, setting = self.design, self.machine, self.machine.options
         privileged = design.Z.shape[1]
         name = METHODS[setting.slack][0 if len(self.levels) == 2 else 1]
         if privileged and setting.slack != "free":
@@ -327,7 +327,7 @@ class SvorResults(Kept):
         return left, right
 
     def _notes(self) -> list[str]:
-        setting = self.machine.setting
+        setting = self.machine.options
         notes = [
             "A row is predicted to be of the level between whose thresholds its decision value lies. "
             "Support vectors are the rows "

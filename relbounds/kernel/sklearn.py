@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from relbounds.errors import DataError, MissingExtraError
+from relbounds.kernel.fitting import fit_machine
 from relbounds.kernel.kernels import check_matrix
-from relbounds.kernel.machine import Setting, fit_machine, supporting
+from relbounds.kernel.machine import supporting
+from relbounds.kernel.options import SvorOptions
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError as error:
     raise MissingExtraError(
         "The scikit-learn estimator needs scikit-learn, which is not installed. Install it with: pip "
@@ -39,7 +41,9 @@ class SVOR(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
+        *,
         order: str = "explicit",
+        balance: bool = False,
         kernel: Any = "rbf",
         C: float = 1.0,
         width: float = 1.0,
@@ -53,6 +57,7 @@ class SVOR(ClassifierMixin, BaseEstimator):
         tol: float = 1e-3,
     ) -> None:
         self.order = order
+        self.balance = balance
         self.kernel = kernel
         self.C = C
         self.width = width
@@ -72,17 +77,15 @@ class SVOR(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = None
         if sample_weight is not None:
-            from sklearn.utils.validation import _check_sample_weight
-
             weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         here = np.unique(codes if weights is None else codes[weights > 0])
         if len(here) < 2:
             raise DataError("SVOR needs samples of at least 2 classes; the data have one class only.")
         K = check_matrix(X, len(X)) if isinstance(self.kernel, str) and self.kernel == "precomputed" else None
-        setting = Setting(**self.get_params(deep=False))
+        options = SvorOptions(**self.get_params(deep=False))
         private = None if Z is None else np.asarray(Z, dtype=float)
         self.machine_ = fit_machine(
-            X, codes + 1, len(self.classes_), setting, Z=private, weights=weights, K=K
+            X, codes + 1, len(self.classes_), options, Z=private, weights=weights, K=K
         )
         self.thresholds_ = self.machine_.b
         self.support_ = np.flatnonzero(supporting(self.machine_))

@@ -23,8 +23,8 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 from scipy.sparse import csr_matrix
 
 from relbounds.errors import OptionError
-from relbounds.kernel.kernels import root
 from relbounds.kernel.box_qp import Apply, BoxQP
+from relbounds.kernel.kernels import root
 from relbounds.kernel.lean_qp import inverse
 from relbounds.kernel.margins import MarginRows
 from relbounds.kernel.qp import balance_matrix, solve_box
@@ -266,9 +266,7 @@ def solve_modelled(
     unit = float(rows.upper.max())
     smoothers = _smoothers(grams.K_slack, grams.slack_root, [sample[g] for g in groups], unit / gamma)
     dual = _Dual(rows, grams.root, groups, smoothers, unit)
-    largest = max(
-        unit * float(np.diag(grams.K).max()), unit / gamma * float(np.diag(grams.K_slack).max())
-    )
+    largest = max(unit * float(np.diag(grams.K).max()), unit / gamma * float(np.diag(grams.K_slack).max()))
     solution = solve_box(dual.problem(largest), 10 * tol, lean)
     alpha = unit * solution.x[:size]
     delta = alpha + unit * solution.x[size : 2 * size] - rows.upper

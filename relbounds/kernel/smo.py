@@ -76,7 +76,7 @@ def solve_smo(
     kernel: Kernel,
     rows: MarginRows,
     K: np.ndarray | None = None,
-    limits: SmoLimits = SmoLimits(),
+    limits: SmoLimits | None = None,
     *,
     start: np.ndarray | None = None,
 ) -> SmoSolution:
@@ -96,6 +96,7 @@ def solve_smo(
     >>> solve_smo(x, Kernel("linear"), make_margin_rows(np.array([1, 2]), 2, C=10.0)).alpha.round(6)
     array([0.5, 0.5])
     """
+    limits = SmoLimits() if limits is None else limits
     if not have_numba():
         raise MissingExtraError(
             "solver='smo' needs numba, which is not installed. Install it with: pip install "

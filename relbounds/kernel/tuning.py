@@ -19,7 +19,7 @@ from relbounds.kernel.machine import Machine
 from relbounds.kernel.options import SvorOptions
 from relbounds.metrics import mae, mmae, mze
 from relbounds.parallel import run
-from relbounds.progress import stage
+from relbounds.progress import Hook, stage
 
 SCORES: dict[str, Callable[[Any, Any], float]] = {"mze": mze, "mae": mae, "mmae": mmae}
 # log10: seven values a decade apart for C and for 1 / width^2, then steps of a fifth of a decade around the
@@ -58,12 +58,12 @@ class Search:
     cv: int = 5
     seed: int = 0
     n_jobs: int = 1
-    progress: bool | None = None
+    progress: bool | Hook | None = None
     levels: tuple[Any, ...] | None = None
     cluster: np.ndarray | None = None
 
 
-def grid_of(options: SvorOptions, given: dict[str, Any]) -> tuple[dict[str, list[float]], bool]:
+def grid_of(options: SvorOptions, given: Mapping[str, Any]) -> tuple[dict[str, list[float]], bool]:
     """Return the first grid and whether a fine one follows; `given` holds numbers, sequences, or None (tune).
 
     Examples
@@ -97,9 +97,7 @@ def grid_of(options: SvorOptions, given: dict[str, Any]) -> tuple[dict[str, list
     return grid, fine
 
 
-def tune(
-    sample: Sample, options: SvorOptions, given: Mapping[str, Any], search: Search = Search()
-) -> Tuned:
+def tune(sample: Sample, options: SvorOptions, given: Mapping[str, Any], search: Search) -> Tuned:
     """Choose what `given` leaves open (None, or a sequence) by cross-validation.
 
     Ties go to the smaller C and the wider kernel, that is to the smoother model.
@@ -146,7 +144,9 @@ def tune(
     return Tuned(options.replace(**chosen), score, search.score, table, race.n_folds, notes)
 
 
-def _around(best: pd.Series, grid: dict[str, list[float]], given: Mapping[str, Any]) -> dict[str, list[float]]:
+def _around(
+    best: pd.Series, grid: dict[str, list[float]], given: Mapping[str, Any]
+) -> dict[str, list[float]]:
     """Return the fine grid: C and the width around the best, the others as they were best."""
     around = dict(grid)
     for name, power in (("C", 1.0), ("width", -0.5)):
@@ -289,7 +289,7 @@ def _score_group(task: tuple[list[Point], int], shared: Shared) -> np.ndarray:
 def _shared_grams(
     sample: Sample, options: SvorOptions, new: np.ndarray
 ) -> tuple[Grams | None, np.ndarray | None]:
-    """Return the kernel matrices of the sample, and the kernel between new rows and the sample, if they fit in memory."""
+    """Return the kernel matrices of a sample, and the kernel between new rows and it; none if they are too large."""
     K, R, cross = sample.K, None, None
     if K is None:
         if len(sample.y) > WHOLE_MATRIX:

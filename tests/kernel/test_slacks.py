@@ -6,10 +6,12 @@ import cvxopt
 import numpy as np
 import pytest
 
+from relbounds.kernel.fitting import Sample, fit_machine, fit_mixes
 from relbounds.kernel.kernels import Kernel, root
-from relbounds.kernel.machine import Setting, fit_machine, fit_mixes, supporting
+from relbounds.kernel.machine import supporting
 from relbounds.kernel.margins import make_margin_rows
-from relbounds.kernel.slacks import solve_modelled
+from relbounds.kernel.options import SvorOptions
+from relbounds.kernel.slacks import SlackGrams, solve_modelled
 
 
 def primal(K, K_slack, rows, gamma):
@@ -50,9 +52,9 @@ def test_the_dual_reaches_the_primal_of_a_generic_solver(make, order, levels, C,
     X, y = make(36, 3, levels, 1.0)
     Z = np.random.default_rng(1).normal(size=(36, 2))
     kernel, slack = Kernel("rbf", 1.5), Kernel("rbf", 1.0)
-    setting = Setting(order=order, width=1.5, slack_width=1.0, C=C, gamma=gamma, slack="modelled")
+    options = SvorOptions(order=order, width=1.5, slack_width=1.0, C=C, gamma=gamma, slack="modelled")
     for home in (None, Z):
-        machine = fit_machine(X, y, levels, setting, Z=home)
+        machine = fit_machine(X, y, levels, options, Z=home)
         space = X if home is None else home
         expected = primal(kernel(X, X), slack(space, space), machine.rows, gamma)
         assert machine.optimality.dual == pytest.approx(expected, rel=1e-5)
@@ -75,7 +77,7 @@ def test_the_correcting_functions_give_the_slacks(make):
     X, y = make(60, 2, 3, 1.0)
     rows = make_margin_rows(y, 3, "implicit", 2.0)
     K = Kernel("rbf", 1.0)(X, X)
-    found = solve_modelled(K, K, rows, gamma=0.5)
+    found = solve_modelled(SlackGrams(K, K), rows, gamma=0.5)
     values = found.coefficients @ K / 0.5 + found.offset[:, None]
     np.testing.assert_allclose(values[rows.function, rows.sample], found.slack, atol=1e-10)
     assert found.slack.min() > -1e-7
@@ -85,17 +87,17 @@ def test_the_correcting_functions_give_the_slacks(make):
 @pytest.mark.parametrize("levels", [2, 4])
 def test_a_mixture_of_nothing_modelled_is_the_free_machine(make, levels):
     X, y = make(80, 2, levels, 1.0)
-    setting = Setting(order="implicit", width=2.0, C=5.0, tol=1e-7, slack_width=1.0)
-    free = fit_machine(X, y, levels, setting)
-    mixed = fit_machine(X, y, levels, setting.replace(slack="mixed", mix=0.0))
+    options = SvorOptions(order="implicit", width=2.0, C=5.0, tol=1e-7, slack_width=1.0)
+    free = fit_machine(X, y, levels, options)
+    mixed = fit_machine(X, y, levels, options.replace(slack="mixed", mix=0.0))
     np.testing.assert_allclose(mixed.f, free.f, atol=2e-3)
     np.testing.assert_allclose(mixed.b, free.b, atol=2e-3)
 
 
 def test_the_mixture_needs_no_more_slack_than_it_was_given(make):
     X, y = make(90, 2, 4, 1.5)
-    setting = Setting(order="implicit", width=2.0, C=5.0, slack="mixed", slack_width=1.0)
-    for machine in fit_mixes(X, y, 4, setting, [0.0, 0.4, 1.0]):
+    options = SvorOptions(order="implicit", width=2.0, C=5.0, slack="mixed", slack_width=1.0)
+    for machine in fit_mixes(Sample(X, y, 4), options, [0.0, 0.4, 1.0]):
         rows = machine.rows
         margin = rows.sign * (machine.f[rows.sample] - machine.b[rows.threshold])
         assert (margin + machine.slack - 1 > -2e-4).all()
@@ -105,12 +107,12 @@ def test_the_mixture_needs_no_more_slack_than_it_was_given(make):
 
 def test_mixtures_fitted_together_equal_those_fitted_apart(make):
     X, y = make(60, 2, 3, 1.0)
-    setting = Setting(order="implicit", width=2.0, C=5.0, slack="mixed", slack_width=1.0)
-    together = fit_mixes(X, y, 3, setting, [0.2, 0.8])
+    options = SvorOptions(order="implicit", width=2.0, C=5.0, slack="mixed", slack_width=1.0)
+    together = fit_mixes(Sample(X, y, 3), options, [0.2, 0.8])
     for mix, machine in zip([0.2, 0.8], together, strict=True):
-        apart = fit_machine(X, y, 3, setting.replace(mix=mix))
+        apart = fit_machine(X, y, 3, options.replace(mix=mix))
         np.testing.assert_allclose(apart.f, machine.f, atol=1e-9)
-        assert machine.setting.mix == mix
+        assert machine.options.mix == mix
 
 
 def test_mixed_slacks_need_fewer_support_vectors(make):
@@ -119,8 +121,8 @@ def test_mixed_slacks_need_fewer_support_vectors(make):
     y = np.repeat([2, 1], 100)
     counts = {}
     for slack in ("free", "mixed"):
-        setting = Setting(order="implicit", kernel="linear", C=1.0, slack=slack, mix=0.9, slack_width=1.0)
-        counts[slack] = supporting(fit_machine(X, y, 2, setting)).sum()
+        options = SvorOptions(order="implicit", kernel="linear", C=1.0, slack=slack, mix=0.9, slack_width=1.0)
+        counts[slack] = supporting(fit_machine(X, y, 2, options)).sum()
     assert counts["mixed"] < counts["free"] / 2
 
 
@@ -134,9 +136,9 @@ def two_gaussians():
 @pytest.mark.parametrize("width", [1.0, 3.0])
 def test_slacks_that_leave_little_of_the_margin_are_recovered_as_exactly_as_others(two_gaussians, width):
     X, y = two_gaussians
-    setting = Setting(order="implicit", kernel="linear", C=1.0, gamma=1000.0, slack_width=width)
-    modelled = fit_machine(X, y, 2, setting.replace(slack="modelled"))
-    again = fit_machine(X, y, 2, setting.replace(slack="mixed", mix=1.0))
+    options = SvorOptions(order="implicit", kernel="linear", C=1.0, gamma=1000.0, slack_width=width)
+    modelled = fit_machine(X, y, 2, options.replace(slack="modelled"))
+    again = fit_machine(X, y, 2, options.replace(slack="mixed", mix=1.0))
     size = np.ptp(modelled.f)
     assert 1e-7 < size < 1e-2
     np.testing.assert_allclose(again.f, modelled.f, atol=1e-3 * size)
@@ -146,9 +148,9 @@ def test_slacks_that_leave_little_of_the_margin_are_recovered_as_exactly_as_othe
 
 def test_slacks_that_leave_nothing_of_the_margin_leave_nothing_to_predict_with(two_gaussians):
     X, y = two_gaussians
-    setting = Setting(order="implicit", kernel="linear", C=1.0, gamma=1000.0, slack_width=10.0)
+    options = SvorOptions(order="implicit", kernel="linear", C=1.0, gamma=1000.0, slack_width=10.0)
     for slack in ("modelled", "mixed"):
-        machine = fit_machine(X, y, 2, setting.replace(slack=slack, mix=1.0))
+        machine = fit_machine(X, y, 2, options.replace(slack=slack, mix=1.0))
         assert len(np.unique(machine.levels_of(machine.decision_function(X)))) == 1
         assert machine.optimality.gap < 1e-8
         assert not supporting(machine).any()
@@ -166,8 +168,8 @@ def test_privileged_features_that_know_the_slacks_help():
         y = np.where(rng.random(n) < 0.2, 3 - truth[:n], truth[:n])
         Z = np.maximum(0, 1 - (2 * y - 3) * score[:n])[:, None]
         for slack, found in errors.items():
-            setting = Setting(kernel="linear", C=1.0, slack=slack, slack_kernel="linear", gamma=0.001)
-            machine = fit_machine(X[:n], y, 2, setting, Z=Z)
+            options = SvorOptions(kernel="linear", C=1.0, slack=slack, slack_kernel="linear", gamma=0.001)
+            machine = fit_machine(X[:n], y, 2, options, Z=Z)
             found.append((machine.levels_of(machine.decision_function(X[n:])) != truth[n:]).mean())
     assert np.mean(errors["free"]) > 0.1
     assert np.mean(errors["modelled"]) < 0.02

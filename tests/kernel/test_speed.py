@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 
 from relbounds.errors import SolverError
+from relbounds.folds import deal_folds
 from relbounds.kernel import qp
+from relbounds.kernel.box_qp import BoxQP
+from relbounds.kernel.fitting import Sample, fit_machine, fit_mixes
 from relbounds.kernel.kernels import Kernel
 from relbounds.kernel.lean_qp import interior_point
-from relbounds.kernel.machine import Setting, fit_machine, fit_mixes
 from relbounds.kernel.margins import make_margin_rows
-from relbounds.kernel.qp import solve_qp
-from relbounds.kernel.slacks import solve_modelled
-from relbounds.kernel.smo import scaled_start, solve_smo
-from relbounds.kernel.tuning import Arrays, choose, folds_of, tune
+from relbounds.kernel.options import SvorOptions
+from relbounds.kernel.qp import Gram, solve_qp
+from relbounds.kernel.slacks import SlackGrams, solve_modelled
+from relbounds.kernel.smo import SmoLimits, scaled_start, solve_smo
+from relbounds.kernel.tuning import Search, choose, tune
 from relbounds.metrics import mae
 
 
@@ -29,15 +32,15 @@ def test_the_lean_interior_point_method_finds_what_cvxopt_finds(make, monkeypatc
     X, y = make(50, 2, levels, 1.0)
     rows = make_margin_rows(y, levels, "explicit", C)
     K, K_slack = Kernel("rbf", 1.0)(X, X), Kernel("rbf", width)(X, X)
-    reference = solve_modelled(K, K_slack, rows, gamma, lean=False)
-    free, b, _ = solve_qp(K, rows)
-    monkeypatch.setattr(qp, "_box_qp", no_cvxopt)
-    found = solve_modelled(K, K_slack, rows, gamma)
+    reference = solve_modelled(SlackGrams(K, K_slack), rows, gamma, lean=False)
+    free, b, _ = solve_qp(Gram(K), rows)
+    monkeypatch.setattr(qp, "solve_with_cvxopt", no_cvxopt)
+    found = solve_modelled(SlackGrams(K, K_slack), rows, gamma)
     beta, expected = rows.coefficients(found.alpha), rows.coefficients(reference.alpha)
     np.testing.assert_allclose(K @ beta, K @ expected, atol=1e-4)
     np.testing.assert_allclose(found.b, reference.b, atol=1e-4)
     np.testing.assert_allclose(found.slack, reference.slack, atol=1e-4)
-    again, b_again, _ = solve_qp(K, rows, lean=True)
+    again, b_again, _ = solve_qp(Gram(K), rows, lean=True)
     np.testing.assert_allclose(K @ rows.coefficients(again), K @ rows.coefficients(free), atol=1e-4)
     np.testing.assert_allclose(b_again, b, atol=1e-4)
 
@@ -46,28 +49,30 @@ def test_cvxopt_takes_over_where_the_lean_method_gives_up(make, monkeypatch):
     X, y = make(40, 2, 3, 1.0)
     rows = make_margin_rows(y, 3, "implicit", 1.0)
     K = Kernel("rbf", 1.0)(X, X)
-    expected = solve_modelled(K, K, rows, 1.0)
+    expected = solve_modelled(SlackGrams(K, K), rows, 1.0)
 
     def give_up(*_, **__):
         raise SolverError("no")
 
     monkeypatch.setattr(qp, "interior_point", give_up)
-    np.testing.assert_allclose(solve_modelled(K, K, rows, 1.0).slack, expected.slack, atol=1e-5)
+    np.testing.assert_allclose(solve_modelled(SlackGrams(K, K), rows, 1.0).slack, expected.slack, atol=1e-5)
 
 
 def test_the_lean_method_says_when_it_does_not_get_there():
     A = np.ones((1, 2))  # x + y = -1 with x, y >= 0: no solution
     with pytest.raises(SolverError, match="accuracy"):
         interior_point(
-            lambda x: x,
-            lambda D: lambda v: (v.T / (1 + D)).T,
-            np.ones(2),
-            np.full(2, np.inf),
-            A,
-            -np.ones(1),
+            BoxQP(
+                lambda x: x,
+                lambda D: lambda v: (v.T / (1 + D)).T,
+                np.ones(2),
+                upper=np.full(2, np.inf),
+                A=A,
+                a=-np.ones(1),
+                size=1.0,
+            ),
             1e-9,
             1e-9,
-            1.0,
         )
 
 
@@ -85,8 +90,8 @@ def test_modelled_slacks_against_the_primal_in_the_features_themselves(make):
     G, h = -np.vstack([margin, slack]), -np.concatenate([np.ones(40), np.zeros(40)])
     options = {"show_progress": False, "abstol": 1e-11, "reltol": 1e-11, "feastol": 1e-11}
     v = np.array(cvxopt.solvers.qp(*map(cvxopt.matrix, (P, q, G, h)), options=options)["x"])[:, 0]
-    setting = Setting(kernel="linear", slack_kernel="linear", C=C, gamma=gamma, slack="modelled")
-    machine = fit_machine(X, y, 2, setting)
+    options = SvorOptions(kernel="linear", slack_kernel="linear", C=C, gamma=gamma, slack="modelled")
+    machine = fit_machine(X, y, 2, options)
     np.testing.assert_allclose(machine.X.T @ machine.coefficients, v[:d], atol=1e-5)
     np.testing.assert_allclose(machine.b, v[d], atol=1e-5)
     np.testing.assert_allclose(machine.slack, slack @ v, atol=1e-5)
@@ -97,9 +102,9 @@ def test_a_mixture_of_modelled_slacks_alone_is_the_modelled_machine(make, levels
     # For fixed correcting functions the modelled problem is the one that recovers the margin, and strictly
     # convex.
     X, y = make(60, 2, levels, 1.0)
-    setting = Setting(order="implicit", width=2.0, C=5.0, slack="modelled", slack_width=1.0)
-    modelled = fit_machine(X, y, levels, setting)
-    mixed = fit_mixes(X, y, levels, setting.replace(slack="mixed"), [1.0])[0]
+    options = SvorOptions(order="implicit", width=2.0, C=5.0, slack="modelled", slack_width=1.0)
+    modelled = fit_machine(X, y, levels, options)
+    mixed = fit_mixes(Sample(X, y, levels), options.replace(slack="mixed"), [1.0])[0]
     np.testing.assert_allclose(mixed.f, modelled.f, atol=5e-3)
 
 
@@ -111,22 +116,25 @@ def test_a_start_from_another_C_leads_to_the_same_optimum(make, order, ratio):
     kernel = Kernel("rbf", 2.0)
     K = kernel(X, X)
     before = make_margin_rows(y, 4, order, 2.0)
-    first = solve_smo(X, kernel, before, K, 1e-6)
+    first = solve_smo(X, kernel, before, K, SmoLimits(1e-6))
     rows = make_margin_rows(y, 4, order, 2.0 * ratio)
     begin = scaled_start(rows, first.alpha, first.f, ratio)
     assert begin is not None and (begin <= rows.upper).all()
-    cold, warm = solve_smo(X, kernel, rows, K, 1e-6), solve_smo(X, kernel, rows, K, 1e-6, start=begin)
+    cold, warm = (
+        solve_smo(X, kernel, rows, K, SmoLimits(1e-6)),
+        solve_smo(X, kernel, rows, K, SmoLimits(1e-6), start=begin),
+    )
     np.testing.assert_allclose(warm.f, cold.f, atol=2e-4)
     assert ratio != 1.0 or warm.steps == 0
 
 
 def test_candidates_given_up_early_could_not_have_won(make):
     X, y = make(70, 2, 3, 1.0)
-    arrays, base = Arrays(X, y, 3), Setting(solver="qp")
+    arrays, base = Sample(X, y, 3), SvorOptions(solver="qp")
     given = {"C": [0.01, 1.0, 100.0], "width": [0.02, 1.0, 30.0]}
-    found = tune(arrays, base, given, score="mae", progress=False)
+    found = tune(arrays, base, given, Search("mae", progress=False))
     assert found.table["folds"].min() < 5
-    fold = folds_of(y, 5, 0)
+    fold, _ = deal_folds(y, "abc", 5, 0)
     for row in found.table.itertuples():
         scores = []
         for f in range(5):

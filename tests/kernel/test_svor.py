@@ -9,8 +9,10 @@ import pytest
 
 import relbounds as rb
 from relbounds.errors import DataError, FormulaError, OptionError
-from relbounds.kernel.machine import Setting
-from relbounds.kernel.tuning import COARSE_C, COARSE_WIDTH, Arrays, choose, folds_of, tune
+from relbounds.folds import deal_folds
+from relbounds.kernel.fitting import Sample
+from relbounds.kernel.options import SvorOptions
+from relbounds.kernel.tuning import COARSE_C, COARSE_WIDTH, Search, choose, tune
 
 matplotlib.use("Agg")
 
@@ -93,7 +95,7 @@ def test_slacks_are_told_row_by_row(fit):
 
 def test_privileged_features_are_needed_for_training_only(data):
     fit = rb.svor("grade ~ age + bmi | priv(biopsy)", data, order="implicit", C=10.0, width=1.0)
-    assert fit.machine.setting.slack == "modelled"
+    assert fit.machine.options.slack == "modelled"
     assert "SVM+" in fit.summary().as_text()
     fit.predict(data.drop(columns=["biopsy", "grade"]))
     ignored = rb.svor(
@@ -182,7 +184,7 @@ def test_what_is_left_open_is_searched_coarse_then_fine(data):
     table = fit.scores
     assert list(table["stage"].unique()) == ["coarse", "fine"]
     assert (table["stage"] == "coarse").sum() == 7 and (table["stage"] == "fine").sum() == 9
-    assert fit.machine.setting.C in table["C"].to_list()
+    assert fit.machine.options.C in table["C"].to_list()
     assert fit.tuned.score == pytest.approx(table["mean"].min())
     assert "3-fold CV" in fit.summary().as_text()
 
@@ -217,7 +219,7 @@ def test_mixing_weights_are_tuned_together(data):
         cv=2,
     )
     assert len(fit.scores) == 6
-    assert fit.machine.setting.mix in (0.0, 0.5, 1.0)
+    assert fit.machine.options.mix in (0.0, 0.5, 1.0)
     assert "mix" in fit.summary().as_text()
 
 
@@ -231,10 +233,10 @@ def test_few_rows_of_a_level_mean_fewer_folds(make):
     X, y = make(60, 2, 3)
     y[:] = np.where(y == 3, 2, y)
     y[:3] = 3
-    found = tune(Arrays(X, y, 3), Setting(kernel="linear"), {"C": [1.0, 2.0]}, cv=5)
+    found = tune(Sample(X, y, 3), SvorOptions(kernel="linear"), {"C": [1.0, 2.0]}, Search(cv=5))
     assert found.folds == 3 and "3 folds instead of 5" in found.notes[0]
     y[1:3] = 2
-    assert (folds_of(y, 3, 0) == -1).sum() == 1  # a level of one row is never held out
+    assert (deal_folds(y, "abc", 3, 0)[0] == -1).sum() == 1  # a level of one row is never held out
 
 
 # -- figures -----------------------------------------------------------------------------------------------
@@ -267,7 +269,7 @@ def test_contours_of_two_features(fit, data):
         ({"order": "implict"}, "Did you mean 'implicit'"),
         ({"C": -1.0}, "C=-1"),
         ({"C": [1.0, 0.0]}, "C=0"),
-        ({"C": "large"}, "not a number"),
+        ({"C": "large"}, "C='large'"),
         ({"C": []}, "empty"),
         ({"width": [1.0, -1.0]}, "width"),
         ({"score": "mmea", "C": None}, "Did you mean 'mmae'"),
@@ -293,7 +295,7 @@ def test_the_order_follows_the_slacks_unless_it_is_given(data):
     cases = [({}, "explicit"), ({"slack": "modelled"}, "implicit"), ({"cost": 1.0 - np.eye(3)}, "implicit")]
     cases += [({"slack": "modelled", "order": "explicit"}, "explicit")]
     for changes, order in cases:
-        assert rb.svor("grade ~ age + bmi", data, **options, **changes).machine.setting.order == order
+        assert rb.svor("grade ~ age + bmi", data, **options, **changes).machine.options.order == order
 
 
 def test_a_flat_decision_function_is_pointed_out(data):

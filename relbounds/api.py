@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from patsy import EvalEnvironment
+
 from relbounds.design import Design, make_design
 from relbounds.linear.privileged.fit import fit_any
 from relbounds.options import make_options
@@ -20,74 +22,92 @@ def relbounds(
     data: Any,
     *,
     family: str = "auto",
-    order: str = "explicit",
+    order: str = "auto",
+    balance: bool = True,
     C: float | Sequence[float] | None = None,
     gamma: float | Sequence[float] | None = None,
     epsilon: float | Sequence[float] | None = None,
-    delta: float | str = "1se",
+    delta: float | str = "resample",
     tolerance: str = "split",
+    control: str = "fwer",
+    alpha: float = 0.05,
     probes: int = 50,
     level: float = 0.999,
     interval: str = "t",
     standardize: bool = True,
     weights: Any = None,
+    frequency: Any = None,
+    cluster: Any = None,
     cv: int = 5,
     rule: str = "best",
-    privileged: str = "slack",
+    privileged: str = "auto",
     residual: float | str = math.inf,
     correcting: str = "sides",
     missing: str = "drop",
     screen: bool | None = None,
+    bounds: bool = True,
     solver: str = "auto",
     n_jobs: int = 1,
     client: Any = None,
     seed: int = 0,
     progress: bool | Hook | None = None,
+    safe: bool = False,
 ) -> RelboundsResults:
-    """Compute the relevance interval of every feature of a formula.
+    """Compute the relevance interval of every term of a formula.
 
     Parameters
     ----------
     formula : str
-        ``"grade ~ x1 + log(x2) + C(site) | priv(z1, z2)"``: everything patsy understands, ``.`` for all other
-        columns, and after ``|`` the privileged features, known for training rows only.
+        ``"grade ~ x1 + log(x2) + C(site) | adjust(sex) | priv(z1, z2)"``: everything patsy understands, ``.`` for all
+        other columns; after ``|`` covariates that every model has, and privileged features, known for training rows
+        only. The response may also be ``between(lo, hi)`` or ``Surv(time, status)``.
     data : DataFrame
         One row per observation.
-    family : {"auto", "ordinal", "binary", "regression"}
-        "auto" goes by the response: ordered categories or few integers, two levels, or numbers.
-    order : {"explicit", "implicit"}
+    family : {"auto", "ordinal", "binary", "regression", "nominal", "survival"}
+        "auto" goes by the response: ordered categories or few integers, two levels, numbers, unordered levels.
+    order : {"auto", "explicit", "implicit"}
         Ordinal responses: thresholds kept in order by constraints between neighbouring levels, or by letting
-        every sample count at every threshold.
+        every observation count at every threshold; "auto" takes whichever predicts better, ties going to the former.
+    balance : bool
+        Both sides of every threshold weigh the same, so that unequal levels do not make the model a constant.
     C : float, sequence of float, or None
         The price of a unit of loss. None tunes it by cross-validation, a sequence is the grid to choose from.
     gamma : float, sequence of float, or None
         The weight of the privileged features' norm, likewise.
     epsilon : float, sequence of float, or None
         Regression: half the width of the tube in which errors cost nothing, likewise.
-    delta : {"1se", "2se"} or float
-        How much worse than the best an equivalent model may be: one or two standard errors of the best loss,
-        or a relative tolerance.
+    delta : {"resample", "resample90", "1se", "2se"} or float
+        How much worse than the best an equivalent model may be: as much as models of resampled data are (the 0.68 or
+        0.9 quantile), one or two standard errors of the best loss, or a relative tolerance.
     tolerance : {"split", "joint"}
         Whether norm and loss have a budget each, or share one.
+    control : {"fwer", "fdr", "published"}
+        What is promised of the terms called relevant: with probability 1 - alpha none of them is noise; the expected
+        share of noise among them is at most alpha; or the papers' threshold, where `probes`, `level` and `interval`
+        hold.
+    alpha : float
+        The error rate that is promised.
     probes : int
-        The number of permuted features that show how relevant noise can look.
+        ``control="published"``: the number of permuted features that show how relevant noise can look.
     level : float
-        Confidence of the noise threshold.
-    interval : {"t", "order", "refit"}
-        Noise threshold by Student's t distribution, as published, or by order statistics of the probes. "refit" is
-        stricter and takes two to three times as long: features must also stand out from noise that the model was
-        fitted to, correlations among the noise included; use it where features are correlated or the model
-        predicts badly.
+        Likewise: confidence of the noise threshold.
+    interval : {"t", "order"}
+        Likewise: noise threshold by Student's t distribution, as published, or by order statistics of the probes.
     standardize : bool
         Bring every feature to mean 0 and standard deviation 1.
     weights : array, str or None
-        Case weights, or the name of a column that holds them.
+        Importance weights of the rows, or the name of a column that holds them.
+    frequency : array, str or None
+        How many observations each row stands for, or the name of a column that holds it.
+    cluster : array, str or None
+        Which rows belong together (patients, centres), or the name of a column that says so.
     cv : int
         Number of cross-validation folds.
     rule : {"best", "1se"}
         Take the best C, or the smallest within one standard error of it.
-    privileged : {"slack", "teacher"}
-        How privileged features help: they model the slacks, or teach the weights of the training rows.
+    privileged : {"auto", "slack", "teacher"}
+        How privileged features help: they model the slacks, or teach the weights of the training rows; "auto" takes
+        whichever predicts best, leaving them out included.
     residual : float or "auto"
         The price of slack that the privileged features do not explain; infinite in the published model.
     correcting : {"sides", "shared"}
@@ -95,8 +115,10 @@ def relbounds(
     missing : {"drop", "raise"}
         What to do with rows that have missing values.
     screen : bool or None
-        Skip the linear programs of features that a cheap bound already shows to be irrelevant; None does so
+        Skip the linear programs of features that a cheap bound already shows to be negligible; None does so
         beyond 1000 features.
+    bounds : bool
+        False fits and predicts only: no bounds, no classes.
     solver : {"auto", "cvxopt", "batch", "highs"}
         Which linear programming engine; the numbers are the same whichever. "auto" solves all programs of a fit
         in one batch and hands what it cannot certify to CVXOPT.
@@ -105,10 +127,12 @@ def relbounds(
     client : dask.distributed.Client or None
         A Dask cluster to work on.
     seed : int
-        Seed of folds and probes.
+        Seed of folds, resamples and permutations.
     progress : bool, callable or None
-        None shows a bar only in a terminal and only when the work is long; a function is called with the stage's
-        name, the pieces done and their number.
+        None shows a bar only in a terminal and only when the work is long; a callable gets the stage, what is done
+        and what there is in all.
+    safe : bool
+        Refuse formulas that call anything but a list of known functions.
 
     Returns
     -------
@@ -118,17 +142,20 @@ def relbounds(
     --------
     >>> import relbounds as rb
     >>> simulated = rb.simulate.paper_set(3, seed=1)
-    >>> fit = rb.relbounds("y ~ .", simulated.data, C=1.0, probes=20)
+    >>> fit = rb.relbounds("y ~ .", simulated.data)
     >>> fit.selected("strong")
     ['x1', 'x2', 'x3']
     """
     options = make_options(
         order=order,
+        balance=balance,
         C=C,
         gamma=gamma,
         epsilon=epsilon,
         delta=delta,
         tolerance=tolerance,
+        control=control,
+        alpha=alpha,
         probes=probes,
         level=level,
         interval=interval,
@@ -138,6 +165,7 @@ def relbounds(
         residual=residual,
         correcting=correcting,
         screen=screen,
+        bounds=bounds,
         solver=solver,
         n_jobs=n_jobs,
         client=client,
@@ -145,7 +173,16 @@ def relbounds(
         progress=progress,
     )
     design = make_design(
-        formula, data, family=family, weights=weights, missing=missing, standardize=standardize, env=1
+        formula,
+        data,
+        family=family,
+        weights=weights,
+        frequency=frequency,
+        cluster=cluster,
+        missing=missing,
+        standardize=standardize,
+        safe=safe,
+        env=EvalEnvironment.capture(1),
     )
     return fit_design(design, **options.as_dict())
 
@@ -160,12 +197,16 @@ def fit_design(design: Design, **options: Any) -> RelboundsResults:
     **options
         Those of :func:`relbounds`, but for the ones that shape the design.
 
+    Returns
+    -------
+    RelboundsResults
+
     Examples
     --------
     >>> import relbounds as rb
     >>> from relbounds.design import make_design
     >>> simulated = rb.simulate.paper_set(3, seed=1)
-    >>> fit_design(make_design("y ~ .", simulated.data), C=1.0, probes=20).selected("strong")
+    >>> fit_design(make_design("y ~ .", simulated.data), C=1.0).selected("strong")
     ['x1', 'x2', 'x3']
     """
     checked = make_options(**options)

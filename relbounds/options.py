@@ -14,13 +14,22 @@ from relbounds.parallel import check_client
 from relbounds.progress import Hook, check_progress
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "order": ("explicit", "implicit"),
+    "order": ("auto", "explicit", "implicit"),
     "tolerance": ("split", "joint"),
     "solver": ("cvxopt", "batch", "highs", "auto"),
     "rule": ("best", "1se"),
-    "interval": ("t", "order", "refit"),
-    "privileged": ("slack", "teacher"),
+    "control": ("fwer", "fdr", "published"),
+    "interval": ("t", "order"),
+    "privileged": ("auto", "slack", "teacher"),
     "correcting": ("sides", "shared"),
+}
+DELTAS = ("resample", "resample90", "1se", "2se")
+# The settings of the papers, for ``rb.relbounds(formula, data, **rb.published)``.
+PUBLISHED: dict[str, Any] = {
+    "delta": 0.001,
+    "control": "published",
+    "balance": False,
+    "order": "explicit",
 }
 
 
@@ -38,21 +47,25 @@ class Options:
     relbounds.errors.OptionError: tolerance='splitt' is not known; use 'split' or 'joint'. Did you mean 'split'?
     """
 
-    order: str = "explicit"
+    order: str = "auto"
+    balance: bool = True
     C: float | Sequence[float] | None = None
     gamma: float | Sequence[float] | None = None
     epsilon: float | Sequence[float] | None = None
-    delta: float | str = "1se"
+    delta: float | str = "resample"
     tolerance: str = "split"
+    control: str = "fwer"
+    alpha: float = 0.05
     probes: int = 50
     level: float = 0.999
     interval: str = "t"
     cv: int = 5
     rule: str = "best"
-    privileged: str = "slack"
+    privileged: str = "auto"
     residual: float | str = math.inf
     correcting: str = "sides"
     screen: bool | None = None
+    bounds: bool = True
     solver: str = "auto"
     n_jobs: int = 1
     client: Any = None
@@ -72,6 +85,9 @@ class Options:
             checked[name] = checks.integer(name, getattr(self, name), least=least)
         checked["n_jobs"] = checks.jobs("n_jobs", self.n_jobs)
         checked["level"] = checks.number("level", self.level, above=0, below=1, hint="0.999 is the default.")
+        checked["alpha"] = checks.number("alpha", self.alpha, above=0, below=1, hint="0.05 is the default.")
+        for name in ("balance", "bounds"):
+            checked[name] = checks.flag(name, getattr(self, name))
         checked["screen"] = None if self.screen is None else checks.flag("screen", self.screen)
         checked["client"] = check_client(self.client)
         checked["progress"] = check_progress("progress", self.progress)
@@ -112,9 +128,11 @@ def make_options(**given: Any) -> Options:
 
 def _delta(delta: Any) -> float | str:
     if isinstance(delta, str):
-        return checks.choice("delta", delta, ("1se", "2se"))
+        return checks.choice("delta", delta, DELTAS)
     if not checks.is_number(delta) or not math.isfinite(delta) or delta < 0:
-        raise OptionError(f"delta={checks.shown(delta)} must be '1se', '2se' or a finite number, 0 or more.")
+        raise OptionError(
+            f"delta={checks.shown(delta)} must be {', '.join(map(repr, DELTAS))} or a finite number, 0 or more."
+        )
     return float(delta)
 
 

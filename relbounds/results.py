@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 
 from relbounds.errors import DataError, RelboundsWarning
-from relbounds.linear.fit import Fitted
-from relbounds.linear.model import decide
-from relbounds.linear.noise.published import PARTS, Interval
-from relbounds.linear.tuning import METRICS
+from relbounds.linear.families import family_of
+from relbounds.linear.families.family import Prediction
+from relbounds.linear.fitted import Fitted
+from relbounds.linear.model import answers_of
+from relbounds.linear.noise.facts import NoiseKey
+from relbounds.noise_intervals import Interval
 from relbounds.protocol import Analysis
 from relbounds.questions import Explore
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 class BaselineView:
     """The best model: its weights and thresholds, its norm `mu` and loss `rho`, and how it was tuned."""
 
-    weights: pd.Series
+    weights: pd.Series | pd.DataFrame
     thresholds: pd.Series
     mu: float
     rho: float
@@ -80,22 +82,31 @@ class RelboundsResults(Analysis, Explore):
         fitted, design = self._fitted, self.design
         spec, v, tuning = fitted.spec, fitted.solution.v, fitted.tuning
         b = spec.thresholds_of(v)
-        if design.levels is None:
-            thresholds = pd.Series(-b, index=["intercept"], name="threshold")
+        scale = design.y_scale if design.family == "regression" else 1.0
+        weights: pd.Series | pd.DataFrame
+        if design.family == "regression":
+            thresholds = pd.Series(design.y_center - scale * b, index=["intercept"], name="threshold")
+        elif design.family == "nominal":
+            assert design.levels is not None
+            thresholds = pd.Series(b, index=[str(level) for level in design.levels], name="threshold")
         else:
+            assert design.levels is not None
             pairs = [f"{one}|{two}" for one, two in zip(design.levels[:-1], design.levels[1:], strict=True)]
             thresholds = pd.Series(b, index=pairs, name="threshold")
+        index = pd.Index(design.names, name="feature")
+        if spec.sizes.classes > 1:
+            weights = pd.DataFrame(spec.weights_of(v).T, index=index, columns=list(thresholds.index))
+        else:
+            weights = pd.Series(scale * spec.weights_of(v), index=index, name="weight")
         return BaselineView(
-            weights=pd.Series(
-                spec.weights_of(v), index=pd.Index(design.names, name="feature"), name="weight"
-            ),
+            weights=weights,
             thresholds=thresholds,
-            mu=fitted.norm,
-            rho=float(spec.sample_losses(v).sum()),
+            mu=scale * fitted.norm,
+            rho=scale * float(spec.sample_losses(v).sum()),
             C=tuning.C,
-            gamma=tuning.setting.gamma if tuning.setting.slack else None,
-            residual=tuning.setting.residual if tuning.setting.slack else None,
-            epsilon=tuning.setting.epsilon if design.family == "regression" else None,
+            gamma=tuning.kind.gamma if tuning.kind.slack else None,
+            residual=tuning.kind.residual if tuning.kind.slack else None,
+            epsilon=scale * tuning.kind.epsilon if design.family == "regression" else None,
             scores=tuning.table,
             metric=tuning.metric,
             cv_score=tuning.score,
@@ -105,15 +116,20 @@ class RelboundsResults(Analysis, Explore):
     def intervals(self) -> pd.DataFrame:
         """The prediction intervals of noise: what counts as zero, for each part and each end."""
         rows = {}
-        for part, pair in self._fitted.intervals.items():
+        for key, pair in self._fitted.noise.intervals.items():
             for name, interval in zip(("lower", "upper"), pair, strict=True):
-                rows[(part, name)] = self._interval_row(part, interval)
+                rows[(str(key), name)] = self._interval_row(key, interval)
+        if not rows:
+            index = pd.MultiIndex.from_tuples([], names=["part", "bound"])
+            return pd.DataFrame(
+                index=index, columns=["lower", "upper", "level", "probes", "drawn", "infeasible"]
+            )
         frame = pd.DataFrame.from_dict(rows, orient="index")
         frame.index = pd.MultiIndex.from_tuples(list(rows), names=["part", "bound"])
         return frame
 
-    def _interval_row(self, part: str, interval: Interval) -> dict[str, Any]:
-        population = self._fitted.populations[part]
+    def _interval_row(self, key: NoiseKey, interval: Interval) -> dict[str, Any]:
+        population = self._fitted.noise.populations[key]
         return {
             "lower": interval.lower,
             "upper": interval.upper,
@@ -126,10 +142,7 @@ class RelboundsResults(Analysis, Explore):
     @property
     def certificate(self) -> float:
         """The largest gap between a bound and its proof, relative to the norm of the baseline."""
-        fits = [self._fitted]
-        if self._fitted.help is not None and self._fitted.help.teacher is not None:
-            fits.append(self._fitted.help.teacher)
-        return max(float(fit.ranges.gap.max() / fit.norm) for fit in fits)
+        return self._fitted.certificate
 
     # -- predictions ---------------------------------------------------------------------------------------
 
@@ -144,12 +157,20 @@ class RelboundsResults(Analysis, Explore):
         >>> fit.decision_function(data.data.head(3)).shape
         (3,)
         """
-        X, index = self._features(newdata)
-        v = self._fitted.solution.v
-        scores = X @ self._fitted.spec.weights_of(v)
+        X, adjust, index = self._features(newdata)
+        prediction = self._predicted(X, adjust)
         if self.design.family == "regression":
-            scores = decide(scores, self._fitted.spec.thresholds_of(v), "regression")
-        return pd.Series(scores, index=index, name="score")
+            return pd.Series(self._in_units(prediction.guess), index=index, name="score")
+        if prediction.scores.shape[1] > 1:
+            assert self.design.levels is not None
+            return pd.DataFrame(prediction.scores, index=index, columns=list(self.design.levels))
+        return pd.Series(prediction.scores[:, 0], index=index, name="score")
+
+    def _predicted(self, X: np.ndarray, adjust: np.ndarray) -> Prediction:
+        return self._fitted.spec.predict(self._fitted.solution.v, X, adjust)
+
+    def _in_units(self, standard: np.ndarray) -> np.ndarray:
+        return self.design.y_center + self.design.y_scale * standard
 
     def predict(self, newdata: Any = None) -> pd.Series:
         """Predict levels or numbers; privileged columns are never needed; None means the training rows.
@@ -164,13 +185,11 @@ class RelboundsResults(Analysis, Explore):
         >>> len(fit.predict(data.data.head(3)))
         3
         """
-        scores = self.decision_function(newdata)
+        X, adjust, index = self._features(newdata)
+        guess = self._predicted(X, adjust).guess
         if self.design.family == "regression":
-            return scores.rename(self.design.response)
-        codes = decide(
-            scores.to_numpy(), self._fitted.spec.thresholds_of(self._fitted.solution.v), self.design.family
-        )
-        return pd.Series(self.design.decode(codes), index=scores.index, name=self.design.response)
+            return pd.Series(self._in_units(guess), index=index, name=self.design.response)
+        return pd.Series(self.design.decode(guess), index=index, name=self.design.response)
 
     def score(self, newdata: Any = None) -> float:
         """Return the family's score on data that hold the response: MMAE, weighted F1 or R squared.
@@ -183,22 +202,30 @@ class RelboundsResults(Analysis, Explore):
         >>> fit.score(data.data) < 0.1
         True
         """
-        X, _ = self._features(newdata)
-        truth = self.design.y if newdata is None else self.design.transform_response(newdata)
-        v, spec = self._fitted.solution.v, self._fitted.spec
-        guess = decide(X @ spec.weights_of(v), spec.thresholds_of(v), self.design.family)
-        known = ~(np.isnan(guess.astype(float)) | np.isnan(np.asarray(truth, dtype=float)))
-        if not known.any():
+        X, adjust, _ = self._features(newdata)
+        answers = answers_of(self.design)
+        weights = self.design.weights
+        if newdata is not None:
+            truth = np.asarray(self.design.transform_response(newdata), dtype=float)
+            if self.design.family == "regression":
+                truth = (truth - self.design.y_center) / self.design.y_scale
+            answers, weights = replace(answers, y=truth, low=None, high=None), np.ones(len(X))
+        prediction = self._predicted(X, adjust)
+        known = np.flatnonzero(
+            ~(np.isnan(prediction.scores).any(axis=1) | np.isnan(np.asarray(answers.y, dtype=float)))
+        )
+        if not known.size:
             raise DataError("There is no complete row to score: every row misses the response or a feature.")
-        return METRICS[self.design.family][1](np.asarray(truth)[known], guess[known])
+        part = Prediction(prediction.scores[known], prediction.guess[known])
+        return family_of(self.design.family).metric.measure(answers.take(known), part, weights[known])
 
-    def _features(self, newdata: Any) -> tuple[np.ndarray, pd.Index]:
+    def _features(self, newdata: Any) -> tuple[np.ndarray, np.ndarray, pd.Index]:
         if newdata is None:
-            return self.design.X, self.design.index
+            return self.design.X, self.design.adjust, self.design.index
         X = self.design.transform(newdata)
         mention_privileged(self._fitted, newdata)
         index = newdata.index if isinstance(newdata, pd.DataFrame) else pd.RangeIndex(len(X))
-        return X, index
+        return X, self.design.transform_adjust(newdata), index
 
     # -- showing -------------------------------------------------------------------------------------------
 
@@ -238,9 +265,9 @@ class RelboundsResults(Analysis, Explore):
             ),
         ]
         if design.family == "ordinal":
-            left.insert(2, ("Order:", options.order))
-        if self._fitted.help is not None:
-            left.append(("Privileged:", self._fitted.help.way))
+            left.insert(2, ("Order:", self._fitted.tuning.kind.order))
+        if self._fitted.privileged is not None:
+            left.append(("Privileged:", self._fitted.privileged.way))
         if base.gamma is not None and base.residual is not None:
             left.append(("Gamma, residual price:", f"{base.gamma:g}, {base.residual:g}"))
         if base.epsilon is not None:
@@ -259,13 +286,15 @@ class RelboundsResults(Analysis, Explore):
         return left, right
 
     def _probe_text(self) -> str:
-        populations = [one for part, one in self._fitted.populations.items() if part in PARTS]
-        feasible = " + ".join(str(len(p.upper)) for p in populations)
-        return f"{feasible} ({' + '.join(str(p.infeasible) for p in populations)} infeasible)"
+        noise = self._fitted.noise
+        if noise.control != "published":
+            return f"{noise.permutations} permutations, {noise.refits} refits"
+        populations = [one for key, one in noise.populations.items() if key.term is None]
+        return " + ".join(f"{len(p.upper)} of {p.draws} drawn" for p in populations)
 
     def _explained(self) -> list[str]:
         fitted, options = self._fitted, self._fitted.options
-        ends = {part: pair[1].upper for part, pair in fitted.intervals.items()}
+        ends = {str(key): pair[1].upper for key, pair in fitted.noise.intervals.items()}
         noise = "; ".join(
             f"{value:.3f} ({part})" if len(ends) > 1 else f"{value:.3f}" for part, value in ends.items()
         )
@@ -274,7 +303,7 @@ class RelboundsResults(Analysis, Explore):
             "the baseline's norm. Strong: used by every equivalent model; weak: by some; irrelevant: by none.",
             f"Noise threshold of upper: {noise} (level {options.level:g}, seed {options.seed}); P>noise is the "
             "chance that a permuted feature reaches upper; P adj. is Benjamini-Hochberg.",
-            f"Solver: {', '.join(dict.fromkeys(fitted.ranges.solver))}; every bound proved by duality to the "
+            f"Solver: {', '.join(dict.fromkeys(fitted.measured.solver))}; every bound proved by duality to the "
             "certified gap.",
         ]
         return notes + list(self.notes)

@@ -29,6 +29,7 @@ STREAMS = MappingProxyType(
         "subsample": 15,
         "teacher": 16,
         "jitter": 17,
+        "chance": 18,
         "turns": 21,
         "shadows": 22,
         "removal probes": 31,

@@ -15,8 +15,8 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from relbounds.errors import InfeasibleError, OptionError, nearest
 from relbounds.explore.constrain import constrain
-from relbounds.linear.fit import Fitted
-from relbounds.linear.model import FloatArray
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.fitted import Fitted
 from relbounds.linear.ranges import ZERO
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.whole_program import full_lp

@@ -15,9 +15,9 @@ from scipy.optimize import linprog
 from threadpoolctl import threadpool_limits
 
 from relbounds.errors import InfeasibleError, OptionError, nearest
-from relbounds.linear.fit import Fitted, judge, make_table
-from relbounds.linear.model import FloatArray, Target
-from relbounds.linear.ranges import ZERO, signed_ranges
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.fitted import Fitted
+from relbounds.linear.ranges import ZERO
 from relbounds.options import Options
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.whole_program import FullLP, full_lp
@@ -156,7 +156,7 @@ def _grant(
     return cut, table, (low, high)
 
 
-def _target(fitted: Fitted, name: str) -> Target:
+def _target(fitted: Fitted, name: str) -> Any:
     for target in fitted.spec.targets:
         if target.name == name:
             return target
@@ -210,7 +210,7 @@ def describe(wishes: Mapping[str, Wish]) -> str:
     return ", ".join(f"{name} {phrase(wish)}" for name, wish in wishes.items())
 
 
-def _cut(fitted: Fitted, pieces: Sequence[Polytope], target: Target, wish: Wish) -> tuple[Polytope, ...]:
+def _cut(fitted: Fitted, pieces: Sequence[Polytope], target: Any, wish: Wish) -> tuple[Polytope, ...]:
     """Return the non-empty sets that are left when a feature's size lies in an interval."""
     low, high = wish[0] * fitted.norm, wish[1] * fitted.norm
     q = fitted.spec.model.q
@@ -262,7 +262,7 @@ def best_model(polytope: Polytope, C: float) -> FloatArray | None:
     return np.asarray(found.x[: lp.q]) if found.status == 0 else None
 
 
-def _reach(fitted: Fitted, pieces: Sequence[Polytope], target: Target) -> Wish:
+def _reach(fitted: Fitted, pieces: Sequence[Polytope], target: Any) -> Wish:
     """Return the least and the most use of one feature over a union of sets."""
     options = fitted.options.replace(n_jobs=1, client=None, progress=False)
     sizes = []

@@ -9,10 +9,7 @@ import numpy as np
 import pandas as pd
 
 from relbounds.errors import OptionError
-from relbounds.linear.fit import Fitted
-from relbounds.linear.model import decide
-from relbounds.linear.privileged.models import teacher_slacks
-from relbounds.linear.ranges import relevance
+from relbounds.linear.fitted import Fitted
 
 OFFSET = "(offset)"
 SMALL = 1e-9
@@ -31,8 +28,8 @@ def correcting(fitted: Fitted) -> pd.DataFrame:
     >>> fit.correcting.columns.tolist(), fit.correcting.index.tolist()
     (['too high', 'too low'], ['z1', 'z2', '(offset)'])
     """
-    if fitted.help is not None and fitted.help.teacher is not None:
-        teacher = fitted.help.teacher
+    if fitted.privileged is not None and fitted.privileged.teacher is not None:
+        teacher = fitted.privileged.teacher
         names = pd.Index(teacher.design.names, name="feature")
         return pd.DataFrame({"teacher": teacher.spec.weights_of(teacher.solution.v)}, index=names)
     names = pd.Index([*fitted.design.priv_names, OFFSET] if fitted.spec.functions else [], name="feature")
@@ -86,13 +83,13 @@ def difficulty(fitted: Fitted) -> pd.DataFrame:
     >>> fit.difficulty().columns.tolist()
     ['y', 'predicted', 'slack', 'unexplained', 'function', 'reason', 'from z1', 'from z2']
     """
-    if fitted.help is None:
+    if fitted.privileged is None:
         raise OptionError(
             "Difficulty is what privileged features explain, and this fit has none; add '| priv(...)'."
         )
-    facts, parts, names = _teacher(fitted) if fitted.help.teacher is not None else _slack(fitted)
+    facts, parts, names = _teacher(fitted) if fitted.privileged.teacher is not None else _slack(fitted)
     design, spec, v = fitted.design, fitted.spec, fitted.solution.v
-    guess = decide(design.X @ spec.weights_of(v), spec.thresholds_of(v), design.family)
+    guess = spec.predict(v, design.X, design.adjust).guess
     shown = {
         design.response: design.decode(design.y),
         "predicted": guess if design.levels is None else design.decode(guess),
@@ -140,10 +137,10 @@ def _largest(sample: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
 
 def _teacher(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]:
     """Return the slack each sample needs in the teacher, and what its features push the wrong way."""
-    assert fitted.help is not None and fitted.help.teacher is not None
-    teacher = fitted.help.teacher
+    assert fitted.privileged is not None and fitted.privileged.teacher is not None
+    teacher = fitted.privileged.teacher
     spec, v = teacher.spec, teacher.solution.v
-    slacks = teacher_slacks(spec, v)
+    slacks = spec.slacks(v)
     worst = _largest(spec.rows.sample, spec.model.h - spec.model.G @ v, spec.n_samples)
     parts = -spec.model.G[worst, : spec.n_features] * spec.weights_of(v)
     parts[worst < 0] = 0.0

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from relbounds.errors import OptionError, nearest
 from relbounds.explore.holding import context_distances, make_contexts, overlaps
-from relbounds.linear.fit import Fitted
-from relbounds.linear.model import FloatArray
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.fitted import Fitted
 
 # Where the tree is cut by default, as a share of its tallest link; for overlaps the tallest possible is 1.
 CUT = {"context": 0.5, "overlap": 0.3}
@@ -165,8 +165,8 @@ def groups(
     if k is not None and k > len(names):
         raise OptionError(f"k={k} groups cannot be made of {len(names)} features.")
     asked, place = fitted, part
-    if part == "privileged" and fitted.help is not None and fitted.help.teacher is not None:
-        asked, place = fitted.help.teacher, "regular"
+    if part == "privileged" and fitted.privileged is not None and fitted.privileged.teacher is not None:
+        asked, place = fitted.privileged.teacher, "regular"
     with threadpool_limits(limits=1, user_api="blas"):
         moved = make_contexts(asked, place, (0.0, 1.0) if by == "context" else (0.5,))
     if by == "context":

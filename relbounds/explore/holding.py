@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from relbounds.explore.constrain import settled_ranges
-from relbounds.linear.fit import Fitted
-from relbounds.linear.model import FloatArray, Target
-from relbounds.linear.ranges import CHUNK, ZERO, relevance
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.fitted import Fitted
+from relbounds.linear.ranges import CHUNK, ZERO
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.solver.engines.dispatch import push_many
@@ -98,7 +99,7 @@ def _context(k: int, shared: tuple) -> FloatArray:
 
 def hold(
     fitted: Fitted,
-    targets: Sequence[Target],
+    targets: Sequence[Any],
     ends: Sequence[Extremes],
     before: FloatArray,
     k: int,
@@ -132,7 +133,7 @@ def hold(
 
 
 def _sizes(
-    ranges: Sequence[tuple[FloatArray, FloatArray]], targets: Sequence[Target], norm: float
+    ranges: Sequence[tuple[FloatArray, FloatArray]], targets: Sequence[Any], norm: float
 ) -> FloatArray:
     """Return the least and the greatest use of each feature over a union of sets, as shares of the norm."""
     starts = np.cumsum([0, *(len(target.variables) for target in targets)])[:-1]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relbounds.errors import OptionError
-from relbounds.linear.fit import Fitted
+from relbounds.linear.fitted import Fitted
 from relbounds.solver.polytope import Polytope
 
 

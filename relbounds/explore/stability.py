@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsError, RelboundsWarning
 from relbounds.explore.sweep_delta import refuse_wishes
-from relbounds.linear.fit import Fitted
+from relbounds.linear.fitted import Fitted
 from relbounds.linear.privileged.fit import fit_any
 from relbounds.options import Options
 from relbounds.parallel import run

@@ -7,7 +7,7 @@ import pandas as pd
 
 from relbounds.errors import InfeasibleError, OptionError, nearest
 from relbounds.explore.constrain import constrain
-from relbounds.linear.fit import Fitted
+from relbounds.linear.fitted import Fitted
 
 # Two features overlap when half of one's use costs the other this share of what it costs a copy.
 OVERLAP = 0.5

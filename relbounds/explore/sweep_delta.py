@@ -11,9 +11,10 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from relbounds.errors import OptionError, RelboundsWarning
-from relbounds.linear.fit import Fitted, finish
-from relbounds.linear.model import FloatArray
-from relbounds.linear.ranges import resolve_delta
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.fit import Best, complete
+from relbounds.linear.fitted import Fitted
+from relbounds.linear.tolerance import standard_error
 from relbounds.options import Options
 
 # The default grid, from numerically optimal models to loose ones, in multiples of one standard error.
@@ -142,27 +143,27 @@ def refuse_wishes(fitted: Fitted, what: str) -> None:
 def read_deltas(fitted: Fitted, delta: Sequence[float | str] | None) -> FloatArray:
     """Return the tolerances as numbers, ascending and each once."""
     losses = fitted.spec.sample_losses(fitted.solution.v)
-    rho = float(losses.sum())
     if delta is None:
-        one = resolve_delta("1se", losses, rho)
+        one = standard_error("1se", losses)
         return np.unique([*(one * step for step in GRID), fitted.delta])
     given = [delta] if isinstance(delta, str | float | int) else list(delta)
     if len(given) == 0:
         raise OptionError("delta is empty; give tolerances such as [0.001, 0.01, 0.1], or leave it out.")
     for value in given:
         fitted.options.replace(delta=value)  # says what is wrong with it
-    return np.unique([resolve_delta(value, losses, rho) for value in given])
+    return np.unique(
+        [standard_error(value, losses) if isinstance(value, str) else float(value) for value in given]
+    )
 
 
 def at_delta(fitted: Fitted, options: Options) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return the table at another tolerance, and what noise reaches there, by part."""
-    again = finish(
-        fitted.design, options, fitted.tuning, fitted.spec, fitted.solution, fitted.norm, (), fitted.help
-    )
+    best = Best(fitted.design, options, fitted.tuning, fitted.spec, fitted.solution, fitted.norm)
+    again = complete(best, (), fitted.privileged)
     table = again.table
-    noise = {part: pair[1].upper for part, pair in again.intervals.items()}
-    if fitted.help is not None and fitted.help.teacher is not None:
-        taught, high = at_delta(fitted.help.teacher, options)
+    noise = {str(key): pair[1].upper for key, pair in again.noise.intervals.items()}
+    if fitted.privileged is not None and fitted.privileged.teacher is not None:
+        taught, high = at_delta(fitted.privileged.teacher, options)
         table = pd.concat([table, taught.assign(part="privileged")])
         noise["privileged"] = high["regular"]
     return table, noise

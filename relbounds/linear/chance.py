@@ -1,60 +1,84 @@
-"""Is the model any better than chance? Where it is not, relevance has nothing to be measured on."""
+"""Is the model any better than chance? Asked of the order of held-out scores, not of thresholds.
+
+Section "Probabilities and chance" of docs/method.md.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import NDArray
 
-from relbounds.linear.tuning import METRICS, Tuning
+from relbounds.design import Design
+from relbounds.linear.families import family_of
+from relbounds.linear.model import answers_of
+from relbounds.linear.tuning import Tuning
+from relbounds.seeds import stream
 
-# A model counts as better than chance when its score is so many standard errors beyond it. C was chosen by the same
-# score, and the best of many scores is a lucky one; ordered levels need less, since a model of noise does much worse
-# there than one level for all rows.
-STANDARD_ERRORS = {"ordinal": 1.0, "binary": 3.0, "regression": 2.0}
+PERMUTATIONS = 199
+LEVEL = 0.05
 
 
-def chance_score(y: NDArray, family: str) -> float:
-    """Return the best score that needs no feature: one level for every row, or levels drawn by their frequency.
+@dataclass(frozen=True)
+class Chance:
+    """How well held-out scores are ordered (0: chance, 1: perfectly), and how often chance does as well."""
+
+    measure: str
+    value: float
+    p: float
+
+    @property
+    def note(self) -> str | None:
+        """What a reader should know; None where the model is better than chance."""
+        if self.p <= LEVEL:
+            return None
+        return (
+            f"Not clearly better than chance: {self.measure} of the held-out scores is {self.value:.3f} (p = "
+            f"{self.p:.2g}). More rows, other features or another family may help; where there is no relation, "
+            "nothing is to be selected."
+        )
+
+
+def find_chance(design: Design, tuning: Tuning, seed: int) -> Chance | None:
+    """Return how the held-out scores compare with chance; None where nothing was held out.
+
+    Chance permutes whole clusters of scores where there are clusters of one size, single scores otherwise.
+    """
+    if tuning.held_out is None or not len(tuning.held_out.rows):
+        return None
+    family = family_of(design.family)
+    rows = tuning.held_out.rows
+    answers, weights = answers_of(design).take(rows), design.weights[rows]
+    scores = tuning.held_out.scores
+    flat = scores[:, 0] if scores.shape[1] == 1 else scores
+    value = family.rank(answers, flat, weights)
+    if not np.isfinite(value):
+        return None
+    rng = stream(seed, "chance")
+    reached = 0
+    cluster = None if design.cluster is None else design.cluster[rows]
+    for _ in range(PERMUTATIONS):
+        order = shuffled(len(rows), cluster, rng)
+        reached += family.rank(answers, flat[order], weights) >= value
+    return Chance(family.rank_name, float(value), (1 + reached) / (PERMUTATIONS + 1))
+
+
+def shuffled(n: int, cluster: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
+    """Return a random order of n rows that moves whole clusters; those of one size change places.
 
     Examples
     --------
-    >>> chance_score(np.array([1, 1, 2, 2, 3, 3]), "ordinal"), chance_score(np.array([1, 1, 2, 2]), "binary")
-    (0.6666666666666666, 0.5)
+    >>> order = shuffled(4, np.array([0, 0, 1, 1]), np.random.default_rng(1))
+    >>> abs(int(order[0]) - int(order[1]))
+    1
     """
-    if family == "regression":
-        return 0.0
-    _, measure, larger = METRICS[family]
-    levels, counts = np.unique(y, return_counts=True)
-    constants = [measure(y, np.full(len(y), level)) for level in levels]
-    if not larger:
-        return float(min(constants))
-    # of levels drawn by frequency, precision and recall of each is its frequency
-    return float(max(*constants, np.sum((counts / counts.sum()) ** 2)))
-
-
-def chance_note(tuning: Tuning, y: NDArray, family: str) -> str | None:
-    """Return a note where the cross-validated score is no better than chance, and None where it is.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from relbounds.linear.model import Setting
-    >>> table = pd.DataFrame({"C": [1.0], "mean": [0.64], "se": [0.05]})
-    >>> tuning = Tuning(1.0, Setting(), "MMAE", 0.64, table, 5, "best", ())
-    >>> chance_note(tuning, np.array([1, 1, 2, 2, 3, 3]), "ordinal")[:69]
-    'Not clearly better than chance: the cross-validated MMAE is 0.640 (st'
-    """
-    if tuning.score is None or not len(tuning.table):
-        return None
-    chance = chance_score(y, family)
-    nearest = (tuning.table["mean"] - tuning.score).abs().idxmin()
-    error = float(tuning.table.loc[nearest, "se"])
-    gain = tuning.score - chance if METRICS[family][2] else chance - tuning.score
-    if gain > STANDARD_ERRORS[family] * error:
-        return None
-    word = "No" if gain <= 0 else "Not clearly"
-    return (
-        f"{word} better than chance: the cross-validated {tuning.metric} is {tuning.score:.3f} (standard error "
-        f"{error:.3f}), and {chance:.3f} needs no feature at all. If the response has nothing to do with the "
-        "features, whatever is called relevant is noise."
-    )
+    if cluster is None:
+        return rng.permutation(n)
+    out = np.arange(n)
+    sizes = np.bincount(cluster)
+    members = [np.flatnonzero(cluster == c) for c in range(sizes.size)]
+    for size in np.unique(sizes[sizes > 0]):
+        own = [c for c in range(sizes.size) if sizes[c] == size]
+        for one, other in zip(own, rng.permutation(own), strict=True):
+            out[members[one]] = members[other]
+    return out

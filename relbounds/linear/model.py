@@ -1,45 +1,22 @@
-"""From a design and the numbers that fix a model to its linear program, and back to predictions."""
+"""From a design and the choices that fix a model to its linear program, and back to predictions."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.design import Design
-from relbounds.linear.families.rows import Rows, make_rows
+from relbounds.linear.asked import Asked, asked_of
+from relbounds.linear.families import family_of
+from relbounds.linear.families.family import Prediction
+from relbounds.linear.families.rows import Answers, FloatArray, ModelKind, Rows
+from relbounds.linear.merging import Merged, merge
 from relbounds.linear.plain import plain_column, plain_model
 from relbounds.solver.changes import Change
 from relbounds.solver.model import Model
-
-FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The numbers that fix a model, all but C.
-
-    `slack` says that privileged features model the slacks; `gamma`, `residual` and `correcting` say how.
-    """
-
-    order: str = "explicit"
-    epsilon: float = 0.0
-    slack: bool = False
-    gamma: float = 1.0
-    residual: float = math.inf
-    correcting: str = "sides"
-
-
-@dataclass(frozen=True)
-class Target:
-    """A feature whose relevance is asked for, and the variables of the program that stand for it."""
-
-    name: str
-    term: str
-    part: str
-    variables: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -57,43 +34,125 @@ class Function:
         return self.start + self.width
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spec:
-    """A linear program with names: which variable is which feature, which are thresholds.
+    """A linear program with names: which variables are which features, which are thresholds.
 
-    With correcting functions, `Z` holds the privileged features they read.
+    Parameters
+    ----------
+    model : Model
+        The program; equal rows are merged.
+    kind : ModelKind
+    family : str
+    full : Rows
+        The loss rows of every observation, priced by case weights alone.
+    merged : Merged
+        Those of the program, with the prices of the model.
+    asked : tuple of Asked
+        The rows of the table.
+    sizes : Sizes
+        How many variables of each sort there are.
+    functions : tuple of Function
+        Correcting functions, which read the privileged features `Z`.
     """
 
     model: Model
-    rows: Rows
-    targets: tuple[Target, ...]
-    n_features: int
-    n_samples: int
+    kind: ModelKind
+    family: str
+    full: Rows
+    merged: Merged
+    asked: tuple[Asked, ...]
+    sizes: Sizes
     functions: tuple[Function, ...] = ()
     Z: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
+    @property
+    def rows(self) -> Rows:
+        """The loss rows of the program."""
+        return self.merged.rows
+
+    @property
+    def n_samples(self) -> int:
+        """The number of observations."""
+        return self.sizes.samples
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of regular features."""
+        return self.sizes.features
+
     def weights_of(self, v: FloatArray) -> FloatArray:
-        """Return w, the weights of the regular features."""
-        return v[: self.n_features]
+        """Return w, the weights of the regular features; one row a class where there are classes."""
+        w = v[: self.sizes.weights]
+        return w if self.sizes.classes == 1 else w.reshape(self.sizes.classes, -1)
+
+    def adjust_of(self, v: FloatArray) -> FloatArray:
+        """Return the coefficients of the adjusting covariates, shape (classes, columns)."""
+        here = slice(self.sizes.weights, self.sizes.weights + self.sizes.classes * self.sizes.adjust)
+        return v[here].reshape(self.sizes.classes, -1)
+
+    def thresholds_of(self, v: FloatArray) -> FloatArray:
+        """Return b, the thresholds (regression: minus the intercept)."""
+        start = self.sizes.thresholds_start
+        return v[start : start + self.rows.n_thresholds]
+
+    def scores(self, v: FloatArray, X: FloatArray, adjust: FloatArray | None = None) -> FloatArray:
+        """Return the scores of some rows, one column a class."""
+        out = X @ self.weights_of(v).reshape(self.sizes.classes, -1).T
+        if self.sizes.adjust and adjust is not None:
+            out = out + adjust @ self.adjust_of(v).T
+        return out
+
+    def predict(self, v: FloatArray, X: FloatArray, adjust: FloatArray | None = None) -> Prediction:
+        """Return scores and the levels or (standardised) numbers they mean."""
+        scores = self.scores(v, X, adjust)
+        return Prediction(scores, family_of(self.family).decide(scores, self.thresholds_of(v)))
 
     def used_by(self, v: FloatArray) -> float:
         """Return the norm of the regular features' weights."""
-        return float(np.abs(self.weights_of(v)).sum())
+        return float(np.abs(v[: self.sizes.weights]).sum())
 
     def norm_of(self, v: FloatArray) -> float:
         """Return the norm that relevance is a share of: all weights, and those of the correcting functions."""
         return self.used_by(v) + sum(float(np.abs(v[f.start : f.offset]).sum()) for f in self.functions)
 
-    def thresholds_of(self, v: FloatArray) -> FloatArray:
-        """Return b, the thresholds (regression: minus the intercept)."""
-        return v[self.n_features : self.n_features + self.rows.n_thresholds]
+    def prices(self, factors: FloatArray) -> FloatArray:
+        """Return the prices of the program's rows when each observation's weight is multiplied by a factor.
+
+        Balance is restored: both sides of every threshold weigh the same among the observations that count.
+        """
+        weight = self.full.weight * factors[self.full.sample]
+        return self.merged.prices(self.full.balanced(weight) if self.kind.balance else weight)
 
     def sample_losses(self, v: FloatArray) -> FloatArray:
-        """Return each sample's weighted loss, the sum over its rows."""
-        losses = self.rows.weight * self.corrections(v)
+        """Return each observation's weighted loss, the sum over its rows."""
+        row = self.corrections(v)
+        price = 1.0
         if self.model.h.size:
-            losses = losses + self.model.c * self.model.hinge(v)
-        return np.bincount(self.rows.sample, weights=losses, minlength=self.n_samples).astype(float)
+            hinge = self.model.hinge(v)
+            price = self.kind.residual if self.functions else 1.0
+            row = row + price * hinge
+        if self.merged.of is not None:
+            row = row[self.merged.of]
+        weight = self.full.balanced(self.full.weight) if self.kind.balance else self.full.weight
+        return np.bincount(self.full.sample, weights=weight * row, minlength=self.n_samples).astype(float)
+
+    def slacks(self, v: FloatArray) -> FloatArray:
+        """Return the largest slack each observation needs."""
+        rows = np.maximum(self._margins - self._products(v), 0.0)
+        if self.merged.of is not None:
+            rows = rows[self.merged.of]
+        out = np.zeros(self.n_samples)
+        np.maximum.at(out, self.full.sample, rows)
+        return out
+
+    @property
+    def _margins(self) -> FloatArray:
+        return self.rows.h
+
+    def _products(self, v: FloatArray) -> FloatArray:
+        G = self.model.A[len(self.rows) : 2 * len(self.rows)] if self.hard else self.model.G
+        return G @ v
 
     def corrections(self, v: FloatArray) -> FloatArray:
         """Return the slack that the correcting functions give each row, 0 without such functions."""
@@ -103,11 +162,12 @@ class Spec:
         return out
 
     def change(self, part: str, k: int, column: FloatArray) -> Change:
-        """Return what changes in the program when the k-th feature of a part has other values."""
+        """Return what changes in the program when the k-th column of a part has other values."""
         if part == "regular":
-            G = plain_column(self.rows, column)[None, :]
+            G = plain_column(self.rows, column)
+            where = tuple(c * self.n_features + k for c in range(self.sizes.classes))
             # without a price for free slack the loss rows are hard rows
-            return Change((k,), G[:, :0], self._hard(G)) if self.hard else Change((k,), G)
+            return Change(where, G[:, :0], self._hard(G)) if self.hard else Change(where, G)
         values = column[self.rows.sample]
         G = np.zeros((len(self.functions), len(self.rows)))
         for f, function in enumerate(self.functions):
@@ -132,26 +192,67 @@ class Spec:
         return A
 
 
-def build(design: Design, setting: Setting) -> Spec:
-    """Return the plain model of a design: v = (w, b)."""
-    rows = make_rows(
-        design.y,
-        design.family,
-        setting.order,
-        len(design.levels) if design.levels is not None else 0,
-        design.weights,
-        setting.epsilon,
-    )
-    targets = tuple(
-        Target(name, term, "regular", (k,))
-        for k, (name, term) in enumerate(zip(design.names, design.terms, strict=True))
-    )
-    return Spec(plain_model(design.X, rows), rows, targets, design.X.shape[1], design.X.shape[0])
+@dataclass(frozen=True)
+class Sizes:
+    """How many observations, classes, columns of features and of adjusting covariates a program has."""
+
+    samples: int
+    features: int
+    adjust: int = 0
+    classes: int = 1
+
+    @property
+    def weights(self) -> int:
+        """The number of weights; they come first."""
+        return self.classes * self.features
+
+    @property
+    def thresholds_start(self) -> int:
+        """Where the thresholds begin."""
+        return self.classes * (self.features + self.adjust)
 
 
-def decide(scores: FloatArray, thresholds: FloatArray, family: str) -> NDArray:
-    """Turn scores w.x into level codes 1..L (ordinal, binary) or numbers (regression)."""
-    if family == "regression":
-        return scores - thresholds[0]
-    codes = 1 + np.searchsorted(np.sort(thresholds), scores, side="right")
-    return np.where(np.isnan(scores), np.nan, codes) if np.isnan(scores).any() else codes
+def answers_of(design: Design) -> Answers:
+    """Return what a design knows of the response, numbers in units of their spread."""
+    if design.family == "regression":
+        return Answers((design.y - design.y_center) / design.y_scale)
+    low, high = design.interval if design.interval is not None else (None, None)
+    time, event = design.times if design.times is not None else (None, None)
+    assert design.levels is not None
+    return Answers(design.y, len(design.levels), low, high, time, event)
+
+
+def build(design: Design, kind: ModelKind, *, merged: bool = True) -> Spec:
+    """Return the plain model of a design: v = (w, a, b).
+
+    Parameters
+    ----------
+    design : Design
+    kind : ModelKind
+    merged : bool
+        Put equal rows together; columns can be replaced one by one only where this is False.
+    """
+    full = family_of(design.family).rows(answers_of(design), kind, design.weights)
+    few = priced(full, kind, [design.X, design.adjust], merged)
+    sizes = Sizes(len(design.y), design.X.shape[1], design.adjust.shape[1], full.n_classes)
+    model = plain_model(design.X, few.rows, design.adjust)
+    return Spec(model, kind, design.family, full, few, plain_asked(design, sizes), sizes)
+
+
+def priced(full: Rows, kind: ModelKind, features: Sequence[FloatArray], merged: bool) -> Merged:
+    """Return the rows with the prices of the model, equal ones merged."""
+    rows = replace(full, weight=full.balanced(full.weight)) if kind.balance else full
+    return merge(rows, np.hstack(list(features))) if merged else Merged(rows, None)
+
+
+def plain_asked(design: Design, sizes: Sizes) -> tuple[Asked, ...]:
+    """Return the table rows of regular terms and adjusting covariates."""
+    out: list[Asked] = []
+    for term in design.design_terms:
+        columns = np.array(term.columns)
+        classes = np.arange(sizes.classes)[:, None]
+        if term.part == "regular":
+            out += asked_of(term, classes * sizes.features + columns)
+        elif term.part == "adjust":
+            out += asked_of(term, sizes.weights + classes * sizes.adjust + columns)
+    return tuple(out)

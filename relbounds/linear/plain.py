@@ -1,44 +1,67 @@
-"""The plain model of some loss rows: weights of the features and thresholds."""
+"""The plain model of some loss rows: weights of the features, of adjusting covariates, and thresholds."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from relbounds.linear.families.rows import Rows
+from relbounds.linear.families.rows import FloatArray, Rows
 from relbounds.solver.model import Model, make_model
 
 
-def plain_model(X: np.ndarray, rows: Rows) -> Model:
-    """Return the model without privileged information; its variables are ``v = (w, b)``.
+def plain_model(X: FloatArray, rows: Rows, adjust: FloatArray | None = None) -> Model:
+    """Return the model without privileged information; its variables are ``v = (w, a, b)``.
+
+    With K classes, w holds K vectors one after the other, and so does a, the coefficients of the adjusting
+    covariates, which have no penalty.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> model = plain_model(np.array([[0.0], [1.0], [2.0]]), make_rows(np.array([1, 2, 3]), "ordinal"))
     >>> model.G.shape, model.A.tolist()
     ((4, 3), [[0.0, -1.0, 1.0]])
     """
     X = np.asarray(X, dtype=float)
-    d, k, R = X.shape[1], rows.n_thresholds, len(rows)
-    G = np.zeros((R, d + k))
-    np.multiply(X[rows.sample], rows.sign[:, None], out=G[:, :d])
-    G[np.arange(R), d + rows.threshold] = -rows.sign
-    order = np.zeros((k - 1 if rows.ordered else 0, d + k))
+    K, k, R = rows.n_classes, rows.n_thresholds, len(rows)
+    parts = [X] if adjust is None or not adjust.shape[1] else [X, adjust]
+    width = sum(part.shape[1] for part in parts) * K
+    G = np.zeros((R, width + k))
+    start = 0
+    for part in parts:
+        _put(G[:, start : start + part.shape[1] * K], part, rows)
+        start += part.shape[1] * K
+    each = np.arange(R)
+    G[each, width + rows.threshold] = -rows.sign
+    if rows.other is not None:
+        G[each, width + rows.other] = 1.0
+    order = np.zeros((k - 1 if rows.ordered else 0, width + k))
     for j in range(order.shape[0]):
-        order[j, d + j], order[j, d + j + 1] = -1.0, 1.0
-    penalty = np.concatenate([np.ones(d), np.zeros(k)])
+        order[j, width + j], order[j, width + j + 1] = -1.0, 1.0
+    penalty = np.zeros(width + k)
+    penalty[: X.shape[1] * K] = 1.0
     return make_model(G, rows.h, rows.weight, penalty, A=order, a=np.zeros(order.shape[0]))
 
 
-def plain_column(rows: Rows, column: np.ndarray) -> np.ndarray:
-    """Return the column of ``G`` that a feature with values `column` has in a plain model.
+def _put(block: FloatArray, values: FloatArray, rows: Rows) -> None:
+    """Write the columns that some features have in the loss rows, class after class."""
+    if rows.other is None:
+        np.multiply(values[rows.sample], rows.sign[:, None], out=block)
+        return
+    d, own = values.shape[1], values[rows.sample]
+    for c in range(rows.n_classes):
+        sign = (rows.threshold == c).astype(float) - (rows.other == c)
+        np.multiply(own, sign[:, None], out=block[:, c * d : (c + 1) * d])
+
+
+def plain_column(rows: Rows, column: FloatArray) -> FloatArray:
+    """Return the column of ``G`` that a feature with values `column` has in a plain model, one row a class.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> plain_column(make_rows(np.array([1, 2]), "binary"), np.array([3.0, 4.0])).tolist()
-    [-3.0, 4.0]
+    [[-3.0, 4.0]]
     """
-    return rows.sign * np.asarray(column, dtype=float)[rows.sample]
+    out = np.empty((len(rows), rows.n_classes))
+    _put(out, np.asarray(column, dtype=float)[:, None], rows)
+    return out.T.copy()

@@ -1,128 +1,147 @@
-"""Choose C (and epsilon) by stratified cross-validation along a path."""
+"""Choose C, the order of thresholds and epsilon by cross-validation along a path.
+
+Section "Tuning and scores" of docs/method.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from relbounds.design import Design
-from relbounds.errors import OptionError
-from relbounds.linear.model import FloatArray, Setting, Spec, build, decide
-from relbounds.metrics import f1_weighted, mmae, r2
+from relbounds.folds import deal_folds
+from relbounds.linear.families import family_of
+from relbounds.linear.families.family import Metric
+from relbounds.linear.families.rows import FloatArray, ModelKind
+from relbounds.linear.model import Spec, answers_of, build
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
-from relbounds.seeds import stream
 from relbounds.solver.optimum import fit_folds, smallest_C
 
 # The path of C in units of the smallest C at which any feature is used.
 PATH = np.geomspace(1.5, 2e4, 14)
 # The grid of epsilon in units of the response's standard deviation.
 TUBES = (0.0, 0.1, 0.25, 0.5)
-# Beyond this many rows, tuning uses a stratified subsample: C is a rate per row and carries over.
+# Beyond this many observations, tuning uses a stratified subsample: C is a rate per row and carries over.
 LARGEST_TUNED = 5000
+# Scores that differ by less than this are the same: rounding decides nothing.
+SAME_SCORE = 1e-9
 
-NOTHING_HELPS = (
-    "No feature is used at any C: no direction lowers the loss of the thresholds alone, so a linear model learns "
-    "nothing about the response from these features. Where most rows have one level, weights= may help."
-)
 
-Score = Callable[[NDArray, NDArray], float]
-METRICS: dict[str, tuple[str, Score, bool]] = {
-    # family: (name, function, is a larger value better)
-    "ordinal": ("MMAE", mmae, False),
-    "binary": ("F1", f1_weighted, True),
-    "regression": ("R2", r2, True),
-}
+@dataclass(frozen=True)
+class HeldOut:
+    """Scores of observations by models that never saw them: `rows` says which, `scores` has one column a class."""
+
+    rows: NDArray[np.intp]
+    scores: FloatArray
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was chosen, and the cross-validated scores it was chosen by."""
+    """What was chosen, and the cross-validated scores it was chosen by.
+
+    `useless` says that no C makes any feature useful: there is no relation to tune to.
+    """
 
     C: float
-    setting: Setting
+    kind: ModelKind
     metric: str
     score: float | None
     table: pd.DataFrame
     folds: int
     rule: str
     notes: tuple[str, ...]
+    held_out: HeldOut | None = None
+    useless: bool = False
 
 
-def make_folds(design: Design, cv: int, seed: int) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-    """Deal the rows into folds, level by level; returns each row's fold (-1: never held out) and notes.
+@dataclass(frozen=True)
+class Dealt:
+    """Observations dealt into folds: the design they come from, its share of all rows' weight, and notes."""
 
-    A level with fewer samples than folds lowers the number of folds; a level with a single sample stays in
-    training in every fold.
-    """
-    rng = stream(seed, "folds")
-    n = len(design.y)
-    fold = np.full(n, -1, dtype=np.intp)
-    notes: list[str] = []
-    if design.levels is None:
-        # regression: rows of similar response are dealt to different folds
-        folds = min(cv, n)
-        order = np.argsort(design.y, kind="stable")
-        for start in range(0, n, folds):
-            block = order[start : start + folds]
-            fold[block] = rng.permutation(folds)[: len(block)]
-        if folds < cv:
-            notes.append(f"{folds} folds instead of {cv}: there are only {n} rows.")
-        return fold, tuple(notes)
-    counts = np.bincount(design.y.astype(int), minlength=len(design.levels) + 1)[1:]
-    held_out = counts[counts > 1]
-    folds = cv if len(held_out) == 0 else int(max(2, min(cv, held_out.min())))
-    if folds < cv:
-        smallest = design.levels[int(np.flatnonzero(counts == held_out.min())[0])]
-        notes.append(f"{folds} folds instead of {cv}: level {smallest} has only {held_out.min()} samples.")
-    for code, count in enumerate(counts, start=1):
-        if count == 1:
-            notes.append(f"Level {design.levels[code - 1]} has one sample, which is never held out.")
-    start = 0
-    for code in range(1, len(design.levels) + 1):
-        members = rng.permutation(np.flatnonzero(design.y == code))
-        if len(members) > 1:
-            fold[members] = (start + np.arange(len(members))) % folds
-            start = (start + len(members)) % folds
-    return fold, tuple(notes)
+    design: Design
+    rows: NDArray[np.intp]
+    fold: NDArray[np.intp]
+    rate: float
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def numbers(self) -> list[int]:
+        """The folds that hold any observation."""
+        return [f for f in range(self.fold.max() + 1) if np.any(self.fold == f)]
+
+    def factors(self, f: int) -> FloatArray:
+        """Return what each observation's weight is multiplied by when a fold is left out.
+
+        C prices one row: with fewer rows the same balance of norm and loss needs dearer ones.
+        """
+        left = self.fold != f
+        weights = self.design.weights
+        return left / (self.rate * float(weights[left].sum() / weights.sum()))
+
+
+def deal(design: Design, options: Options) -> Dealt:
+    """Deal a design, or a subsample of it where it is large, into folds."""
+    small, rows, rate, notes = subsample(design, options.seed)
+    fold, said = deal_folds(small.y, small.levels, options.cv, options.seed, small.cluster)
+    return Dealt(small, rows, fold, rate, (*notes, *said))
 
 
 def tune(design: Design, options: Options) -> Tuning:
-    """Choose C and epsilon for a plain model; a number given by the user is taken as it is."""
-    name, score, larger = METRICS[design.family]
-    settings = plain_settings(design, options)
-    if isinstance(options.C, float | int) and len(settings) == 1:
-        return Tuning(float(options.C), settings[0], name, None, pd.DataFrame(), 0, "fixed", ())
-    small, rate, notes = subsample(design, options.seed)
-    fold, fold_notes = make_folds(small, options.cv, options.seed)
-    grids = [grid_of_C(design, setting, options) for setting in settings]
-    with stage("tuning", len(settings), options.progress) as done:
-        scores = run(
+    """Choose C, order and epsilon for a plain model; a number given by the user is taken as it is."""
+    metric = family_of(design.family).metric
+    kinds = plain_kinds(design, options)
+    if isinstance(options.C, float | int) and len(kinds) == 1:
+        return Tuning(float(options.C), kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", ())
+    grids = [grid_of_C(design, kind, options) for kind in kinds]
+    useful = [i for i, grid in enumerate(grids) if grid is not None]
+    if not useful:
+        return Tuning(1.0, kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", (), useless=True)
+    kinds, grids = [kinds[i] for i in useful], [grids[i] for i in useful]
+    dealt = deal(design, options)
+    with stage("tuning", len(kinds), options.progress) as done:
+        found = run(
             _score_paths,
-            list(range(len(settings))),
-            shared=(small, fold, settings, grids, rate, score),
+            list(range(len(kinds))),
+            shared=(dealt, kinds, grids, metric),
             n_jobs=options.n_jobs,
             client=options.client,
             progress=done,
         )
-    table = _tabulate(scores, settings, grids)
-    row = choose(table, options.rule, larger)
+    table = pd.concat(
+        [tabulate(kind, grids[k], found[k][0], k) for k, kind in enumerate(kinds)], ignore_index=True
+    )
+    row = best_row(table, options.rule, metric.larger)
     chosen = table.loc[row]
+    k = int(chosen["kind"])
+    place = int(np.flatnonzero(grids[k] == chosen["C"])[0])
     return Tuning(
         C=float(chosen["C"]),
-        setting=settings[int(chosen["setting"])],
-        metric=name,
+        kind=kinds[k],
+        metric=metric.name,
         score=float(chosen["mean"]),
-        table=table.drop(columns="setting"),
-        folds=len(scores[0]),
-        rule=options.rule,
-        notes=notes + fold_notes,
+        table=table.drop(columns="kind"),
+        folds=len(found[0][0]),
+        rule="fixed" if isinstance(options.C, float | int) else options.rule,
+        notes=dealt.notes,
+        held_out=HeldOut(dealt.rows[dealt.fold >= 0], found[k][1][place][dealt.fold >= 0]),
     )
+
+
+def best_row(table: pd.DataFrame, rule: str, larger: bool) -> int:
+    """Return the row of the chosen C of the best kind; kinds that score the same: the first."""
+    best, row = None, 0
+    for _, part in table.groupby("kind", sort=True):
+        here = choose(part, rule, larger)
+        score = float(part.loc[here, "mean"]) * (1 if larger else -1)
+        if best is None or score > best + SAME_SCORE * max(1.0, abs(best)):
+            best, row = score, here
+    return row
 
 
 def choose(table: pd.DataFrame, rule: str, larger: bool) -> int:
@@ -138,78 +157,83 @@ def choose(table: pd.DataFrame, rule: str, larger: bool) -> int:
     """
     loss = -table["mean"] if larger else table["mean"]
     best = loss.idxmin()
-    limit = loss[best] + (table.loc[best, "se"] if rule == "1se" else 1e-9 * max(1.0, abs(loss[best])))
+    limit = loss[best] + (table.loc[best, "se"] if rule == "1se" else SAME_SCORE * max(1.0, abs(loss[best])))
     return int(table.loc[loss <= limit, "C"].idxmin())
 
 
-def plain_settings(design: Design, options: Options) -> list[Setting]:
-    """Return the settings to choose from: one, and for regression one per width of the tube."""
-    if design.family != "regression":
-        return [Setting(order=options.order)]
-    if options.epsilon is None:
-        tubes: Sequence[float] = [tube * float(np.std(design.y)) for tube in TUBES]
-    else:
-        tubes = options.epsilon if isinstance(options.epsilon, Sequence) else [options.epsilon]
-    return [Setting(order=options.order, epsilon=float(tube)) for tube in tubes]
+def plain_kinds(design: Design, options: Options) -> list[ModelKind]:
+    """Return the kinds to choose from: one, two orders, or one per width of the tube."""
+    family = family_of(design.family)
+    balance = options.balance and design.family != "regression"
+    if design.family == "regression":
+        if options.epsilon is None:
+            tubes: Sequence[float] = TUBES
+        else:
+            given = options.epsilon if isinstance(options.epsilon, Sequence) else [options.epsilon]
+            tubes = [float(tube) / design.y_scale for tube in given]
+        return [ModelKind(epsilon=float(tube)) for tube in tubes]
+    several = family.thresholds and design.levels is not None and len(design.levels) > 2
+    first = "explicit" if options.order == "auto" else options.order
+    kinds = [ModelKind(order=first if several else "explicit", balance=balance)]
+    if options.order == "auto" and several:
+        kinds.append(replace(kinds[0], order="implicit"))
+    return kinds
 
 
-def grid_of_C(design: Design, setting: Setting, options: Options) -> FloatArray:
-    """Return the values of C to choose from, in ascending order."""
+def grid_of_C(design: Design, kind: ModelKind, options: Options) -> FloatArray | None:
+    """Return the values of C to choose from, in ascending order; None where no C makes a feature useful."""
     if options.C is None:
-        least = smallest_C(build(design, setting).model)
-        if np.isinf(least) and design.family != "regression":
-            raise OptionError(NOTHING_HELPS)
-        return least * PATH
+        least = smallest_C(build(design, kind).model)
+        return None if np.isinf(least) else least * PATH
     return np.unique(np.asarray(options.C, dtype=float))
 
 
-def subsample(design: Design, seed: int) -> tuple[Design, float, tuple[str, ...]]:
-    """Return at most LARGEST_TUNED rows, dealt level by level, and the share of the total weight they carry."""
+def subsample(
+    design: Design, seed: int, most: int = LARGEST_TUNED
+) -> tuple[Design, NDArray[np.intp], float, tuple[str, ...]]:
+    """Return at most `most` rows, dealt level by level, their places, the share of weight they carry, and notes."""
     n = len(design.y)
-    if n <= LARGEST_TUNED:
-        return design, 1.0, ()
-    fold, _ = make_folds(design, -(-n // LARGEST_TUNED), seed)
-    small = design.subset(np.flatnonzero(fold <= 0))
+    if n <= most:
+        return design, np.arange(n), 1.0, ()
+    fold, _ = deal_folds(design.y, design.levels, -(-n // most), seed, design.cluster)
+    rows = np.flatnonzero(fold <= 0)
+    small = design.subset(rows)
     note = f"C was tuned on a stratified subsample of {len(small.y)} of {n} rows."
-    return small, float(small.weights.sum() / design.weights.sum()), (note,)
+    return small, rows, float(small.weights.sum() / design.weights.sum()), (note,)
 
 
-def _score_paths(s: int, shared: tuple) -> FloatArray:
-    """Fit the path of C without each fold in turn and score it on that fold; (folds, path) scores."""
-    design, fold, settings, grids, rate, score = shared
-    spec = build(design, settings[s])
-    folds = [f for f in range(fold.max() + 1) if np.any(fold == f)]
-    # C prices one row; with fewer rows the same balance of norm and loss needs a larger C
-    shares = [rate * design.weights[fold != f].sum() / design.weights.sum() for f in folds]
-    prices = np.array(
-        [spec.model.c * (fold[spec.rows.sample] != f) / share for f, share in zip(folds, shares, strict=True)]
-    )
-    out = np.empty((len(folds), len(grids[s])))
-    for i, (f, path) in enumerate(zip(folds, fit_folds(spec.model, grids[s], prices), strict=True)):
-        held_out = fold == f
+def _score_paths(k: int, shared: tuple) -> tuple[FloatArray, FloatArray]:
+    """Fit the path of C without each fold in turn: (folds, path) scores and (path, n, classes) held-out scores."""
+    dealt, kinds, grids, metric = shared
+    spec = build(dealt.design, kinds[k])
+    prices = np.array([spec.prices(dealt.factors(f)) for f in dealt.numbers])
+    out = np.empty((len(dealt.numbers), len(grids[k])))
+    held = np.full((len(grids[k]), len(dealt.design.y), spec.sizes.classes), np.nan)
+    for i, (f, path) in enumerate(zip(dealt.numbers, fit_folds(spec.model, grids[k], prices), strict=True)):
+        rows = np.flatnonzero(dealt.fold == f)
         for j, solution in enumerate(path):
-            out[i, j] = score_of(spec, solution.v, design, held_out, score)
-    return out
+            out[i, j], held[j, rows] = score_on(spec, solution.v, dealt.design, rows, metric)
+    return out, held
 
 
-def score_of(spec: Spec, v: FloatArray, design: Design, rows: NDArray[np.bool_], score: Score) -> float:
-    """Score a model on some rows; it reads their regular features only."""
-    guess = decide(design.X[rows] @ spec.weights_of(v), spec.thresholds_of(v), design.family)
-    return score(design.y[rows], guess)
+def score_on(
+    spec: Spec, v: FloatArray, design: Design, rows: NDArray[np.intp], metric: Metric
+) -> tuple[float, FloatArray]:
+    """Return the score of a model on some observations, and their scores w.x; it reads regular features only."""
+    prediction = spec.predict(v, design.X[rows], design.adjust[rows])
+    truth = answers_of(design).take(rows)
+    return metric.measure(truth, prediction, design.weights[rows]), prediction.scores
 
 
-def _tabulate(scores: list[FloatArray], settings: list[Setting], grids: list[FloatArray]) -> pd.DataFrame:
-    frames = []
-    for s, (setting, values) in enumerate(zip(settings, scores, strict=True)):
-        frames.append(
-            pd.DataFrame(
-                {
-                    "C": grids[s],
-                    "epsilon": setting.epsilon,
-                    "mean": values.mean(axis=0),
-                    "se": values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0,
-                    "setting": s,
-                }
-            )
-        )
-    return pd.concat(frames, ignore_index=True)
+def tabulate(kind: ModelKind, grid: FloatArray, scores: FloatArray, number: int = 0) -> pd.DataFrame:
+    """Return one row for each C of a kind: the mean of its folds' scores, and its standard error."""
+    return pd.DataFrame(
+        {
+            "C": grid,
+            "order": kind.order,
+            "epsilon": kind.epsilon,
+            "mean": scores.mean(axis=0),
+            "se": scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0,
+            "kind": number,
+        }
+    )

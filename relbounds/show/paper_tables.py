@@ -349,8 +349,8 @@ def explain(fit: RelboundsResults, wanted: Sequence[str]) -> tuple[str, ...]:
     """Say what a reader who sees only the table must know."""
     fitted, design = fit._fitted, fit.design
     family = design.family if design.levels is None else f"{design.family}, {len(design.levels)} levels"
-    noise = "; ".join(f"{pair[1].upper:.3f} ({part})" for part, pair in fitted.intervals.items())
-    if len(fitted.intervals) == 1:
+    noise = "; ".join(f"{pair[1].upper:.3f} ({part})" for part, pair in fitted.noise.intervals.items())
+    if len(fitted.noise.intervals) == 1:
         noise = noise.partition(" ")[0]
     notes = [
         f"Response {design.response} ({family}), n = {len(design.y)}. Lower and upper bound the use of a "

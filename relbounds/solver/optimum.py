@@ -65,6 +65,11 @@ class Solution:
     losses: np.ndarray
     alpha: np.ndarray
 
+    @property
+    def certified(self) -> float:
+        """The gap relative to the objective."""
+        return self.gap / abs(self.objective) if self.objective else self.gap
+
 
 def fit_baseline(model: Model, C: float) -> Solution:
     """Return the optimum of a model at one C.

@@ -1,15 +1,84 @@
-"""The loss rows of every family in one shape: ``sign * (w.x - b) + xi >= h``."""
+"""The loss rows of every family in one shape: ``sign * (score - threshold) + xi >= h``.
+
+Section "Loss rows" of docs/method.md defines what each family asks for.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from relbounds.errors import OptionError, nearest
+FloatArray = NDArray[np.float64]
 
-FAMILIES = ("ordinal", "binary", "regression")
-ORDERS = ("explicit", "implicit")
+
+@dataclass(frozen=True)
+class ModelKind:
+    """The choices that fix a model, all but C.
+
+    `balance` gives both sides of every threshold the same weight. `slack` says that privileged features model the
+    slacks; `gamma`, `residual` and `correcting` say how. `epsilon` is in units of the response's spread.
+
+    Examples
+    --------
+    >>> ModelKind(order="implicit").balance
+    False
+    """
+
+    order: str = "explicit"
+    epsilon: float = 0.0
+    balance: bool = False
+    slack: bool = False
+    gamma: float = 1.0
+    residual: float = math.inf
+    correcting: str = "sides"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What is known of the response of each observation.
+
+    Parameters
+    ----------
+    y : ndarray, shape (n,)
+        Codes 1..L, or numbers.
+    n_levels : int
+        L; 0 for numbers.
+    low, high : ndarray of int, shape (n,), or None
+        The lowest and the highest level an observation may have, where some are known to lie between two only.
+    time, event : ndarray, or None
+        Survival times, and whether they ended in an event.
+
+    Examples
+    --------
+    >>> Answers(np.array([1, 2, 2]), 2).take(np.array([0, 2])).y.tolist()
+    [1, 2]
+    """
+
+    y: NDArray
+    n_levels: int = 0
+    low: NDArray[np.intp] | None = None
+    high: NDArray[np.intp] | None = None
+    time: FloatArray | None = None
+    event: NDArray[np.bool_] | None = None
+
+    def take(self, some: NDArray) -> Answers:
+        """Return the answers of some observations (positions or a mask)."""
+        names = ("low", "high", "time", "event")
+        parts = {name: None if (x := getattr(self, name)) is None else x[some] for name in names}
+        return replace(self, y=self.y[some], **parts)
+
+    @property
+    def least(self) -> NDArray:
+        """The lowest level each observation may have."""
+        return self.y if self.low is None else self.low
+
+    @property
+    def most(self) -> NDArray:
+        """The highest level each observation may have."""
+        return self.y if self.high is None else self.high
 
 
 @dataclass(frozen=True)
@@ -19,7 +88,7 @@ class Rows:
     Parameters
     ----------
     sample : ndarray of int, shape (R,)
-        Which sample a row speaks of.
+        Which observation a row speaks of.
     sign : ndarray, shape (R,)
         +1. or -1.
     threshold : ndarray of int, shape (R,)
@@ -32,150 +101,65 @@ class Rows:
         Number of thresholds.
     ordered : bool
         Whether the thresholds must be held in order by constraints.
+    other : ndarray of int, shape (R,), or None
+        With several weight vectors, one a class: the class `threshold` is compared with this one, and the row reads
+        ``(f_threshold - f_other) + xi >= h`` with ``f_k = w_k.x - b_k``.
+    n_classes : int
+        Number of weight vectors.
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from relbounds.linear.families import make_rows
     >>> rows = make_rows(np.array([1, 2, 2]), "binary")
     >>> rows.sample.tolist(), rows.sign.tolist()
     ([0, 1, 2], [-1.0, 1.0, 1.0])
     """
 
-    sample: np.ndarray
-    sign: np.ndarray
-    threshold: np.ndarray
-    h: np.ndarray
-    weight: np.ndarray
+    sample: NDArray[np.intp]
+    sign: FloatArray
+    threshold: NDArray[np.intp]
+    h: FloatArray
+    weight: FloatArray
     n_thresholds: int
     ordered: bool
+    other: NDArray[np.intp] | None = None
+    n_classes: int = 1
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return int(self.sample.size)
 
-    def per_sample(self, losses: np.ndarray, n: int) -> np.ndarray:
-        """Return the weighted loss of each of ``n`` samples, given the slack of each row.
+    def take(self, some: NDArray) -> Rows:
+        """Return some of the rows (positions or a mask)."""
+        other = None if self.other is None else self.other[some]
+        names = ("sample", "sign", "threshold", "h", "weight")
+        return replace(self, other=other, **{name: getattr(self, name)[some] for name in names})
+
+    @property
+    def sides(self) -> NDArray[np.intp]:
+        """A number for each side of each threshold (each class, where there are classes): what balance makes equal."""
+        if self.other is not None:
+            return self.threshold
+        return 2 * self.threshold + (self.sign > 0)
+
+    def balanced(self, weight: FloatArray) -> FloatArray:
+        """Return prices with which both sides of every threshold weigh the same, each threshold's total as before.
 
         Examples
         --------
-        >>> import numpy as np
-        >>> rows = make_rows(np.array([1, 2, 3]), "ordinal")
-        >>> rows.per_sample(np.ones(len(rows)), 3).tolist()
-        [1.0, 2.0, 1.0]
+        >>> from relbounds.linear.families import make_rows
+        >>> rows = make_rows(np.array([1, 2, 2, 2]), "binary")
+        >>> rows.balanced(rows.weight).round(3).tolist()
+        [2.0, 0.667, 0.667, 0.667]
         """
-        return np.bincount(self.sample, weights=self.weight * losses, minlength=n)
-
-
-def make_rows(
-    y: np.ndarray,
-    family: str,
-    order: str = "explicit",
-    n_levels: int | None = None,
-    weights: np.ndarray | None = None,
-    epsilon: float | None = None,
-) -> Rows:
-    """Return the loss rows of a response.
-
-    Parameters
-    ----------
-    y : ndarray, shape (n,)
-        Codes 1..L for ordinal and binary responses, numbers for regression.
-    family : {"ordinal", "binary", "regression"}
-        What kind of response `y` is.
-    order : {"explicit", "implicit"}, optional
-        Explicit: each threshold parts its two neighbouring levels, and constraints keep the thresholds in
-        order. Implicit: each threshold parts all samples, and the order follows by itself.
-    n_levels : int, optional
-        L; by default the largest code.
-    weights : ndarray, shape (n,), optional
-        Case weights, 1 by default.
-    epsilon : float, optional
-        Half the width of regression's tube, 0.1 by default.
-
-    Returns
-    -------
-    Rows
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y = np.array([1, 2, 3])
-    >>> len(make_rows(y, "ordinal")), len(make_rows(y, "ordinal", "implicit"))
-    (4, 6)
-    >>> make_rows(np.array([0.5, 2.0]), "regression", epsilon=0.1).h.tolist()
-    [0.4, 1.9, -0.6, -2.1]
-    """
-    if family not in FAMILIES:
-        raise OptionError(
-            f"family={family!r} is not one of {', '.join(FAMILIES)}.{nearest(str(family), FAMILIES)}"
-        )
-    if order not in ORDERS:
-        raise OptionError(f"order={order!r} is not one of {', '.join(ORDERS)}.{nearest(str(order), ORDERS)}")
-    y = np.asarray(y)
-    n = y.size
-    price = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
-    if price.shape != (n,):
-        raise OptionError(
-            f"weights has shape {price.shape}, but there are {n} samples: give one weight per sample."
-        )
-    if family == "regression":
-        return _regression(np.asarray(y, dtype=float), price, 0.1 if epsilon is None else float(epsilon))
-    codes = y.astype(int)
-    levels = int(codes.max()) if n_levels is None else int(n_levels)
-    if family == "binary" or levels == 2 or order == "explicit":
-        return _explicit(codes, price, levels)
-    return _implicit(codes, price, levels)
-
-
-def _regression(y: np.ndarray, price: np.ndarray, epsilon: float) -> Rows:
-    if epsilon < 0:
-        raise OptionError(f"epsilon={epsilon} is negative: give half the width of the tube, 0 or more.")
-    n = y.size
-    once = np.arange(n)
-    return Rows(
-        sample=np.concatenate([once, once]),
-        sign=np.concatenate([np.ones(n), -np.ones(n)]),
-        threshold=np.zeros(2 * n, dtype=int),
-        h=np.concatenate([y - epsilon, -y - epsilon]),
-        weight=np.concatenate([price, price]),
-        n_thresholds=1,
-        ordered=False,
-    )
-
-
-def _explicit(codes: np.ndarray, price: np.ndarray, levels: int) -> Rows:
-    sample, sign, threshold = [], [], []
-    for j in range(levels - 1):
-        below, above = np.flatnonzero(codes == j + 1), np.flatnonzero(codes == j + 2)
-        sample += [below, above]
-        sign += [-np.ones(below.size), np.ones(above.size)]
-        threshold.append(np.full(below.size + above.size, j))
-    return _labelled(sample, sign, threshold, price, levels, ordered=levels > 2)
-
-
-def _implicit(codes: np.ndarray, price: np.ndarray, levels: int) -> Rows:
-    everyone = np.arange(codes.size)
-    sample = [everyone] * (levels - 1)
-    sign = [np.where(codes > j + 1, 1.0, -1.0) for j in range(levels - 1)]
-    threshold = [np.full(codes.size, j) for j in range(levels - 1)]
-    return _labelled(sample, sign, threshold, price, levels, ordered=False)
-
-
-def _labelled(
-    sample: list[np.ndarray],
-    sign: list[np.ndarray],
-    threshold: list[np.ndarray],
-    price: np.ndarray,
-    levels: int,
-    ordered: bool,
-) -> Rows:
-    owner = np.concatenate(sample)
-    return Rows(
-        sample=owner,
-        sign=np.concatenate(sign),
-        threshold=np.concatenate(threshold),
-        h=np.ones(owner.size),
-        weight=price[owner],
-        n_thresholds=levels - 1,
-        ordered=ordered,
-    )
+        sides = self.sides
+        group = np.zeros_like(self.threshold) if self.other is not None else self.threshold
+        per_side = np.bincount(sides, weights=weight, minlength=int(sides.max(initial=0)) + 1)
+        total = np.bincount(group, weights=weight, minlength=int(group.max(initial=0)) + 1)
+        # a side without weight has no say: the others share the total
+        owner = np.zeros(per_side.size, dtype=np.intp)
+        owner[sides] = group
+        count = np.bincount(owner[per_side > 0], minlength=total.size)
+        with np.errstate(all="ignore"):
+            factor = np.where(per_side > 0, total[owner] / (count[owner] * per_side), 0.0)
+        return weight * factor[sides]

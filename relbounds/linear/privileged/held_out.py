@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.linear.model import FloatArray, Spec
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.model import Spec
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.polytope import Polytope
@@ -44,7 +45,7 @@ def fit_held_out(spec: Spec, sample_fold: NDArray[np.intp], trials: Trials, gap:
     Parameters
     ----------
     spec : Spec
-        The model on all samples, with correcting functions or plain.
+        The model on all samples, with correcting functions or plain; equal rows not merged.
     sample_fold : ndarray of int, shape (n,)
         The fold of each sample.
     trials : Trials
@@ -56,10 +57,10 @@ def fit_held_out(spec: Spec, sample_fold: NDArray[np.intp], trials: Trials, gap:
     --------
     >>> from relbounds.design import design_from_arrays
     >>> from relbounds.linear.privileged.models import build_slack
-    >>> from relbounds.linear.model import Setting
+    >>> from relbounds.linear.families.rows import ModelKind
     >>> X, Z = np.arange(6.0)[:, None], np.array([[0.0], [1.0], [0.0], [1.0], [0.0], [1.0]])
     >>> design = design_from_arrays(X, [1, 1, 1, 2, 2, 2], Z=Z, priv_names=["z"])
-    >>> spec = build_slack(design, Setting(slack=True))
+    >>> spec = build_slack(design, ModelKind(slack=True), merged=False)
     >>> trials = Trials(np.array([0, 1]), np.array([5.0, 5.0]), np.ones(2))
     >>> fit_held_out(spec, np.array([0, 1, 0, 1, 0, 1]), trials, 1e-8).shape
     (2, 6)
@@ -109,7 +110,9 @@ def _inner(spec: Spec) -> FloatArray:
         return spec.model.inner
     v = np.zeros(spec.model.q)
     k = spec.rows.n_thresholds
-    v[spec.n_features : spec.n_features + k] = np.linspace(-0.5, 0.5, k) if k > 1 else 0.0
+    v[spec.sizes.thresholds_start : spec.sizes.thresholds_start + k] = (
+        np.linspace(-0.5, 0.5, k) if k > 1 else 0.0
+    )
     return v
 
 

@@ -16,83 +16,62 @@ from dataclasses import replace
 import numpy as np
 
 from relbounds.design import Design
-from relbounds.linear.families.rows import Rows, make_rows
-from relbounds.linear.model import FloatArray, Function, Setting, Spec, Target, build
+from relbounds.linear.asked import asked_of
+from relbounds.linear.families import family_of
+from relbounds.linear.families.rows import FloatArray, ModelKind, Rows
+from relbounds.linear.model import Function, Sizes, Spec, answers_of, build, plain_asked, priced
 from relbounds.linear.plain import plain_model
 from relbounds.solver.model import Model, make_model
-from relbounds.solver.polytope import Polytope
 
 # The least weight a teacher gives: no training row is silenced altogether.
 LEAST_WEIGHT = 0.05
-# The least loss budget, per unit of price: separable data have none of their own. It moves bounds by less than is
-# promised, and much less would leave a set too thin to work in.
-NO_LOSS = 3e-7
 TOO_HIGH, TOO_LOW = "too high", "too low"
 
 
-def build_any(design: Design, setting: Setting) -> Spec:
-    """Return the model that a setting asks for: with correcting functions or plain."""
-    return build_slack(design, setting) if setting.slack else build(design, setting)
+def build_any(design: Design, kind: ModelKind, *, merged: bool = True) -> Spec:
+    """Return the model that a kind asks for: with correcting functions or plain."""
+    make = build_slack if kind.slack else build
+    return make(design, kind, merged=merged)
 
 
-def build_slack(design: Design, setting: Setting) -> Spec:
-    """Return the model whose slacks are functions of the privileged features: v = (w, b, u_1, d_1, u_2, ...).
+def build_slack(design: Design, kind: ModelKind, *, merged: bool = True) -> Spec:
+    """Return the model whose slacks are functions of the privileged features: v = (w, a, b, u_1, d_1, u_2, ...).
 
     Examples
     --------
     >>> from relbounds.design import design_from_arrays
     >>> X = np.arange(12.0).reshape(6, 2) ** 2
     >>> design = design_from_arrays(X, [1, 1, 2, 2, 3, 3], Z=X[:, :1] % 5, priv_names=["z"])
-    >>> spec = build_slack(design, Setting(slack=True))
+    >>> spec = build_slack(design, ModelKind(slack=True))
     >>> [function.name for function in spec.functions], spec.model.q
     (['too high', 'too low'], 8)
     """
-    rows = _priced(
-        make_rows(
-            design.y,
-            design.family,
-            setting.order,
-            len(design.levels) if design.levels is not None else 0,
-            design.weights,
-            setting.epsilon,
-        )
-    )
-    Z = design.Z
-    plain = plain_model(design.X, rows)
-    functions = _functions(design, rows, setting, start=plain.q)
-    model = _slack_model(plain, rows, functions, Z, setting)
-    regular = build(design, setting).targets
-    privileged = tuple(
-        Target(name, term, "privileged", tuple(f.start + k for f in functions))
-        for k, (name, term) in enumerate(zip(design.priv_names, design.priv_terms, strict=True))
-    )
-    return Spec(model, rows, regular + privileged, design.X.shape[1], design.X.shape[0], functions, Z)
+    full = family_of(design.family).rows(answers_of(design), kind, design.weights)
+    few = priced(full, kind, [design.X, design.adjust, design.Z], merged)
+    sizes = Sizes(len(design.y), design.X.shape[1], design.adjust.shape[1], full.n_classes)
+    plain = plain_model(design.X, few.rows, design.adjust)
+    functions = _functions(design, few.rows, kind, start=plain.q)
+    model = _slack_model(plain, few.rows, functions, design.Z, kind)
+    starts = np.array([f.start for f in functions])[:, None]
+    asked = list(plain_asked(design, sizes))
+    for term in design.design_terms:
+        if term.part == "privileged":
+            asked += asked_of(term, starts + np.array(term.columns))
+    return Spec(model, kind, design.family, full, few, tuple(asked), sizes, functions, design.Z)
 
 
-def _priced(rows: Rows) -> Rows:
-    """Leave out rows of weight 0: their slack is free, so they must not bind a correcting function."""
-    kept = rows.weight > 0
-    if kept.all():
-        return rows
-    return replace(
-        rows,
-        sample=rows.sample[kept],
-        sign=rows.sign[kept],
-        threshold=rows.threshold[kept],
-        h=rows.h[kept],
-        weight=rows.weight[kept],
-    )
-
-
-def _functions(design: Design, rows: Rows, setting: Setting, start: int) -> tuple[Function, ...]:
+def _functions(design: Design, rows: Rows, kind: ModelKind, start: int) -> tuple[Function, ...]:
     """Say which correcting function each row has, and where its variables stand."""
     everyone = np.arange(len(rows))
-    if setting.correcting == "shared":
+    if kind.correcting == "shared":
         members = {"shared": everyone}
-    elif design.family == "ordinal" and setting.order == "implicit" and rows.n_thresholds > 1:
+    elif design.family in ("ordinal", "survival") and kind.order == "implicit" and rows.n_thresholds > 1:
         assert design.levels is not None
         names = [f"{a}|{b}" for a, b in zip(design.levels[:-1], design.levels[1:], strict=True)]
         members = {name: np.flatnonzero(rows.threshold == j) for j, name in enumerate(names)}
+    elif rows.other is not None:
+        assert design.levels is not None
+        members = {str(name): np.flatnonzero(rows.threshold == j) for j, name in enumerate(design.levels)}
     else:
         members = {TOO_HIGH: np.flatnonzero(rows.sign < 0), TOO_LOW: np.flatnonzero(rows.sign > 0)}
     width = design.Z.shape[1] + 1
@@ -102,7 +81,7 @@ def _functions(design: Design, rows: Rows, setting: Setting, start: int) -> tupl
 
 
 def _slack_model(
-    plain: Model, rows: Rows, functions: tuple[Function, ...], Z: FloatArray, setting: Setting
+    plain: Model, rows: Rows, functions: tuple[Function, ...], Z: FloatArray, kind: ModelKind
 ) -> Model:
     """Widen a plain model by correcting functions; its loss rows become hard where no other slack is sold."""
     q = plain.q + len(functions) * (Z.shape[1] + 1)
@@ -112,7 +91,7 @@ def _slack_model(
     for f in functions:
         correction[f.rows, f.start : f.offset] = Z[rows.sample[f.rows]]
         correction[f.rows, f.offset] = 1.0
-        penalty[f.start : f.offset] = setting.gamma
+        penalty[f.start : f.offset] = kind.gamma
     G = correction.copy()
     G[:, : plain.q] = plain.G
     order = np.zeros((plain.A.shape[0], q))
@@ -124,9 +103,9 @@ def _slack_model(
     inner[thresholds] = np.linspace(-0.5, 0.5, rows.n_thresholds) if rows.n_thresholds > 1 else 0.0
     offsets = [f.offset for f in functions]
     inner[offsets] = 1.0 + float(np.max(rows.h - plain.G @ inner[: plain.q], initial=0.0))
-    if np.isfinite(setting.residual):
+    if np.isfinite(kind.residual):
         A, a = np.vstack([correction, order]), np.concatenate([np.zeros(len(rows)), plain.a])
-        price = setting.residual * rows.weight
+        price = kind.residual * rows.weight
         return make_model(G, rows.h, price, penalty, linear=linear, A=A, a=a, inner=inner)
     A = np.vstack([correction, G, order])
     a = np.concatenate([np.zeros(len(rows)), rows.h, plain.a])
@@ -145,14 +124,23 @@ def teacher_design(design: Design) -> Design:
     >>> teacher_design(design).names
     ('z',)
     """
-    return design.privileged_design()
-
-
-def teacher_slacks(spec: Spec, v: FloatArray) -> FloatArray:
-    """Return the largest slack each sample needs in the teacher."""
-    out = np.zeros(spec.n_samples)
-    np.maximum.at(out, spec.rows.sample, np.maximum(spec.model.h - spec.model.G @ v, 0.0))
-    return out
+    nothing = np.zeros((len(design.y), 0))
+    adjusting = tuple(t for t in design.design_terms if t.part == "adjust")
+    own = tuple(replace(t, part="regular") for t in design.design_terms if t.part == "privileged")
+    return replace(
+        design,
+        X=design.Z,
+        Z=nothing,
+        names=design.priv_names,
+        terms=design.priv_terms,
+        priv_names=(),
+        priv_terms=(),
+        design_terms=(*own, *adjusting),
+        center=design.priv_center,
+        scale=design.priv_scale,
+        priv_center=np.zeros(0),
+        priv_scale=np.zeros(0),
+    )
 
 
 def teacher_weights(slacks: FloatArray, family: str) -> FloatArray:
@@ -174,28 +162,3 @@ def teacher_weights(slacks: FloatArray, family: str) -> FloatArray:
             positive = slacks[slacks > 0]
             unit = float(np.median(positive)) if positive.size else 1.0
     return np.clip(2.0 - slacks / unit, LEAST_WEIGHT, 1.0)
-
-
-def roomy(spec: Spec, polytope: Polytope) -> Polytope:
-    """Return the polytope with a start that keeps away from every hard row.
-
-    Larger offsets cover all rows at once, and thresholds a little apart then cost nothing more: half of what
-    the budgets leave is spent on that.
-    """
-    if not spec.functions:
-        return polytope
-    if polytope.loss is not None:
-        # without any loss every correction would have to be exactly 0, and the set would have no interior
-        polytope = replace(polytope, loss=max(polytope.loss, NO_LOSS * float(spec.rows.weight.sum())))
-    k = spec.rows.n_thresholds
-    p, l, B = polytope.budgets
-    used = p * spec.model.penalty_of(polytope.start) + l * spec.model.loss_of(polytope.start)
-    room = float(np.min((B - used)[l > 0] / l[l > 0]))
-    height = 1.0 + (k - 1) / 2
-    step = 0.5 * room / (height * float(spec.rows.weight.sum()))
-    if step <= 0:
-        return polytope
-    start = polytope.start.copy()
-    start[spec.n_features : spec.n_features + k] += step * (np.arange(k) - (k - 1) / 2)
-    start[[f.offset for f in spec.functions]] += step * height
-    return replace(polytope, start=start)

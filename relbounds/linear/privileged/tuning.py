@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from relbounds.design import Design
-from relbounds.linear.model import FloatArray, Setting, Spec, build
+from relbounds.linear.families import family_of
+from relbounds.linear.families.rows import FloatArray, ModelKind
+from relbounds.linear.model import Spec, build
 from relbounds.linear.privileged.held_out import Trials, fit_held_out
-from relbounds.linear.privileged.models import build_slack, teacher_design, teacher_slacks, teacher_weights
-from relbounds.linear.tuning import METRICS, Score, Tuning, choose, make_folds, score_of, subsample, tune
+from relbounds.linear.privileged.models import build_slack, teacher_design, teacher_weights
+from relbounds.linear.tuning import Dealt, HeldOut, Tuning, choose, deal, score_on, tune
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
@@ -42,146 +43,139 @@ class Compared:
     error: float
 
 
-@dataclass(frozen=True)
-class _Folds:
-    """Rows dealt into folds, what share of the data they are, and how a fold is scored."""
+def tune_slack(design: Design, options: Options, plain: Tuning) -> Compared:
+    """Choose C, gamma and kappa of the model whose slacks are functions of the privileged features.
 
-    design: Design
-    fold: NDArray[np.intp]
-    rate: float
-    score: Score
-
-
-def tune_slack(design: Design, options: Options) -> Compared:
-    """Choose C, gamma and kappa of the model whose slacks are functions of the privileged features."""
-    name, score, larger = METRICS[design.family]
-    plain = _plain(design, options)
-    small, rate, notes = subsample(design, options.seed)
-    fold, fold_notes = make_folds(small, options.cv, options.seed)
-    folds = _Folds(small, fold, rate, score)
-    base = replace(plain.setting, slack=True, correcting=options.correcting)
+    Parameters
+    ----------
+    design, options
+    plain : Tuning
+        The model without privileged features, scored by cross-validation (:func:`tuned_plain`).
+    """
+    metric = family_of(design.family).metric
+    dealt = deal(design, options)
+    base = replace(plain.kind, slack=True, correcting=options.correcting)
     gammas = _listed(options.gamma, GAMMAS)
     residuals = RESIDUALS if options.residual == "auto" else (float(options.residual),)
-    grid = np.unique(_own(plain)["C"])
+    grid = np.unique(own_path(plain)["C"])
     tuned = options.C is None
     tried: list[pd.DataFrame] = []
 
     # coarse: the middle gamma, every kappa, every other C
     middle = gammas[len(gammas) // 2]
-    settings = [replace(base, gamma=middle, residual=kappa) for kappa in residuals]
-    asked = [setting for setting in settings if setting.residual > 1.0]
+    kinds = [replace(base, gamma=middle, residual=kappa) for kappa in residuals]
+    asked = [kind for kind in kinds if kind.residual > 1.0]
     if asked:
-        tried.append(_try(folds, asked, grid[::2] if tuned else grid, options))
-    if len(asked) < len(settings):
+        tried.append(_try(dealt, asked, grid[::2] if tuned else grid, options))
+    if len(asked) < len(kinds):
         # at a price of 1 privileged features are idle: that is the plain model, and it has been scored
         tried.append(_plain_scores(plain, middle))
-    best = _best(tried, options, larger)
+    best = _best(tried, options, metric.larger)
     # then the other gammas, and last the values of C beside the best
     idle = best["residual"] <= 1.0
     others = [replace(base, gamma=g, residual=float(best["residual"])) for g in gammas if g != middle]
     if others and not idle:
         near = _near(grid, float(best["C"]), 2) if tuned else grid
-        tried.append(_try(folds, others, near, options))
-        best = _best(tried, options, larger)
+        tried.append(_try(dealt, others, near, options))
+        best = _best(tried, options, metric.larger)
     if tuned and not idle:
-        setting = replace(base, gamma=float(best["gamma"]), residual=float(best["residual"]))
+        kind = replace(base, gamma=float(best["gamma"]), residual=float(best["residual"]))
         beside = [C for C in _near(grid, float(best["C"]), 1) if best["C"] != C]
-        tried.append(_try(folds, [setting], np.array(beside), options))
-        best = _best(tried, options, larger)
+        tried.append(_try(dealt, [kind], np.array(beside), options))
+        best = _best(tried, options, metric.larger)
     table = pd.concat(tried, ignore_index=True).sort_values(["residual", "gamma", "C"], ignore_index=True)
-    setting = replace(base, gamma=float(best["gamma"]), residual=float(best["residual"]))
-    fixed = len(table) == 1
+    kind = replace(base, gamma=float(best["gamma"]), residual=float(best["residual"]))
     tuning = Tuning(
         C=float(best["C"]),
-        setting=setting,
-        metric=name,
+        kind=kind,
+        metric=metric.name,
         score=float(best["mean"]),
         table=table,
-        folds=int(fold.max()) + 1,
-        rule="fixed" if fixed else options.rule,
-        notes=notes + fold_notes,
+        folds=int(dealt.fold.max()) + 1,
+        rule="fixed" if len(table) == 1 else options.rule,
+        notes=dealt.notes,
     )
     return Compared(tuning, float(plain.score or 0.0), float(best["se"]))
 
 
-def tune_teacher(design: Design, teacher: Tuning | None, weights: FloatArray, options: Options) -> Compared:
-    """Choose C of a student; each fold has a teacher of its own that never saw the rows held out.
+@dataclass(frozen=True)
+class Lesson:
+    """What a teacher says: how it was tuned (None where it is not listened to), and the weights of all rows."""
 
-    Parameters
-    ----------
-    design : Design
-        The student's data, with case weights of their own.
-    teacher : Tuning or None
-        The teacher's C and setting; None where it is not listened to.
-    weights : array
-        The weights the teacher gives on all rows.
-    """
-    name, score, larger = METRICS[design.family]
-    plain = _plain(design, options)
-    small, rate, notes = subsample(design, options.seed)
-    fold, fold_notes = make_folds(small, options.cv, options.seed)
-    numbers = [f for f in range(fold.max() + 1) if np.any(fold == f)]
-    grid = np.unique(_own(plain)["C"])
-    spec = build(small, plain.setting)
+    teacher: Tuning | None
+    weights: FloatArray
+
+
+def tune_student(design: Design, lesson: Lesson, options: Options, plain: Tuning) -> Compared:
+    """Choose C of a student; each fold has a teacher of its own that never saw the rows held out."""
+    metric = family_of(design.family).metric
+    dealt = deal(design, options)
+    small, numbers = dealt.design, dealt.numbers
+    grid = np.unique(own_path(plain)["C"])
+    spec = build(small, plain.kind)
     # C prices one row of full weight: a fold that carries less weight in all needs a larger one
-    total = float((design.weights * weights).sum())
+    total = float((design.weights * lesson.weights).sum())
     prices = []
-    for own in _lessons(small, teacher, fold, numbers, rate):
-        share = float((small.weights * own).sum()) / total
-        prices.append(spec.model.c * own[spec.rows.sample] / share)
+    for own in _lessons(dealt, lesson.teacher):
+        prices.append(spec.prices(own / (float((small.weights * own).sum()) / total)))
     with stage("tuning, student", 1, options.progress) as done:
         paths = fit_folds(spec.model, grid.tolist(), np.array(prices))
         done(1)
-    scores = np.array(
-        [
-            [score_of(spec, solution.v, small, fold == f, score) for solution in path]
-            for f, path in zip(numbers, paths, strict=True)
-        ]
-    )
-    table = _frame(plain.setting, grid, scores).drop(columns=["gamma", "residual"])
-    best = table.loc[choose(table, options.rule, larger)]
+    scores = np.empty((len(numbers), len(grid)))
+    held = np.full((len(grid), len(small.y), spec.sizes.classes), np.nan)
+    for i, (f, path) in enumerate(zip(numbers, paths, strict=True)):
+        rows = np.flatnonzero(dealt.fold == f)
+        for j, solution in enumerate(path):
+            scores[i, j], held[j, rows] = score_on(spec, solution.v, small, rows, metric)
+    table = _frame(plain.kind, grid, scores).drop(columns=["gamma", "residual"])
+    row = choose(table, options.rule, metric.larger)
+    best = table.loc[row]
+    known = dealt.fold >= 0
     tuning = Tuning(
         C=float(best["C"]),
-        setting=plain.setting,
-        metric=name,
+        kind=plain.kind,
+        metric=metric.name,
         score=float(best["mean"]),
         table=table,
         folds=len(numbers),
         rule="fixed" if len(table) == 1 else options.rule,
-        notes=notes + fold_notes,
+        notes=dealt.notes,
+        held_out=HeldOut(dealt.rows[known], held[row][known]),
     )
     return Compared(tuning, float(plain.score or 0.0), float(best["se"]))
 
 
-def _lessons(
-    design: Design, teacher: Tuning | None, fold: NDArray[np.intp], numbers: Sequence[int], rate: float
-) -> list[FloatArray]:
+def _lessons(dealt: Dealt, teacher: Tuning | None) -> list[FloatArray]:
     """Return the weights that each fold's own teacher gives; held-out rows have none."""
+    design, fold, numbers = dealt.design, dealt.fold, dealt.numbers
     if teacher is None:
         return [(fold != f).astype(float) for f in numbers]
-    spec = build(teacher_design(design), teacher.setting)
-    shares = np.array([rate * design.weights[fold != f].sum() / design.weights.sum() for f in numbers])
+    spec = build(teacher_design(design), teacher.kind, merged=False)
+    weights = design.weights
+    shares = np.array([dealt.rate * weights[fold != f].sum() / weights.sum() for f in numbers])
     trials = Trials(np.array(numbers), teacher.C / shares, np.ones(len(numbers)))
     return [
-        teacher_weights(teacher_slacks(spec, v), design.family) * (fold != f)
+        teacher_weights(spec.slacks(v), design.family) * (fold != f)
         for f, v in zip(numbers, fit_held_out(spec, fold, trials, LESSON), strict=True)
     ]
 
 
-def _plain(design: Design, options: Options) -> Tuning:
+def tuned_plain(design: Design, options: Options) -> Tuning:
     """Tune the model without privileged features, scored by cross-validation even where C is fixed."""
     C = (float(options.C),) if isinstance(options.C, float | int) else options.C
     return tune(design, options.replace(C=C))
 
 
-def _own(plain: Tuning) -> pd.DataFrame:
-    """Return the path of C at the setting that was chosen."""
-    return plain.table[plain.table["epsilon"] == plain.setting.epsilon]
+def own_path(plain: Tuning) -> pd.DataFrame:
+    """Return the path of C of the kind that was chosen."""
+    table = plain.table
+    return table[(table["epsilon"] == plain.kind.epsilon) & (table["order"] == plain.kind.order)]
 
 
 def _plain_scores(plain: Tuning, gamma: float) -> pd.DataFrame:
     """Return the scores of the plain model as those of a residual price of 1."""
-    return _own(plain).assign(gamma=gamma, residual=1.0)[["C", "gamma", "residual", "epsilon", "mean", "se"]]
+    columns = ["C", "gamma", "residual", "order", "epsilon", "mean", "se"]
+    return own_path(plain).assign(gamma=gamma, residual=1.0)[columns]
 
 
 def _listed(value: float | Sequence[float] | None, default: tuple[float, ...]) -> tuple[float, ...]:
@@ -201,45 +195,46 @@ def _best(tried: Sequence[pd.DataFrame], options: Options, larger: bool) -> pd.S
     return table.loc[choose(table, options.rule, larger)]
 
 
-def _try(folds: _Folds, settings: Sequence[Setting], grid: FloatArray, options: Options) -> pd.DataFrame:
-    """Score every C of the grid under every setting."""
-    # settings that differ in a finite price alone are one program at several prices
-    programs = list(dict.fromkeys(_program(setting) for setting in settings))
+def _try(dealt: Dealt, kinds: Sequence[ModelKind], grid: FloatArray, options: Options) -> pd.DataFrame:
+    """Score every C of the grid under every kind."""
+    # kinds that differ in a finite price alone are one program at several prices
+    programs = list(dict.fromkeys(_program(kind) for kind in kinds))
     with stage("tuning", len(programs), options.progress) as done:
         found = run(
             _score_program,
             programs,
-            shared=(folds, grid, tuple(settings)),
+            shared=(dealt, grid, tuple(kinds)),
             n_jobs=options.n_jobs,
             client=options.client,
             progress=done,
         )
-    scores = {setting: one for part in found for setting, one in part.items()}
-    return pd.concat([_frame(setting, grid, scores[setting]) for setting in settings], ignore_index=True)
+    scores = {kind: one for part in found for kind, one in part.items()}
+    return pd.concat([_frame(kind, grid, scores[kind]) for kind in kinds], ignore_index=True)
 
 
-def _program(setting: Setting) -> Setting:
-    """Return the setting whose program serves this one too, with another price of free slack."""
-    return setting if np.isinf(setting.residual) else replace(setting, residual=1.0)
+def _program(kind: ModelKind) -> ModelKind:
+    """Return the kind whose program serves this one too, with another price of free slack."""
+    return kind if np.isinf(kind.residual) else replace(kind, residual=1.0)
 
 
 def _score_program(
-    program: Setting, shared: tuple[_Folds, FloatArray, tuple[Setting, ...]]
-) -> dict[Setting, FloatArray]:
-    """Fit and score all settings that one program serves, every C and every fold of them in one run."""
-    folds, grid, settings = shared
-    own = [setting for setting in settings if _program(setting) == program]
-    design, numbers = folds.design, [f for f in range(folds.fold.max() + 1) if np.any(folds.fold == f)]
-    spec = build_slack(design, program)
+    program: ModelKind, shared: tuple[Dealt, FloatArray, tuple[ModelKind, ...]]
+) -> dict[ModelKind, FloatArray]:
+    """Fit and score all kinds that one program serves, every C and every fold of them in one run."""
+    dealt, grid, kinds = shared
+    own = [kind for kind in kinds if _program(kind) == program]
+    design, numbers = dealt.design, dealt.numbers
+    metric = family_of(design.family).metric
+    spec = build_slack(design, program, merged=False)
     # C prices one row; with fewer rows the same balance of norm and loss needs a larger C
-    total = design.weights.sum() / folds.rate
-    shares = np.array([design.weights[folds.fold != f].sum() / total for f in numbers])
-    prices = [1.0 if np.isinf(setting.residual) else setting.residual for setting in own]
+    total = design.weights.sum() / dealt.rate
+    shares = np.array([design.weights[dealt.fold != f].sum() / total for f in numbers])
+    prices = [1.0 if np.isinf(kind.residual) else kind.residual for kind in own]
     price, fold, C = (x.ravel() for x in np.meshgrid(prices, numbers, grid, indexing="ij"))
     C = (C.reshape(len(own), len(numbers), -1) / shares[:, None]).ravel()
-    found = fit_held_out(spec, folds.fold, Trials(fold, C, price), ACCURACY)
+    found = fit_held_out(spec, dealt.fold, Trials(fold, C, price), ACCURACY)
     scores = [
-        score_of(spec, _settled(spec, v), design, folds.fold == f, folds.score)
+        score_on(spec, _settled(spec, v), design, np.flatnonzero(dealt.fold == f), metric)[0]
         for v, f in zip(found, fold, strict=True)
     ]
     each = np.reshape(scores, (len(own), len(numbers), -1))
@@ -255,17 +250,18 @@ def _settled(spec: Spec, v: FloatArray) -> FloatArray:
     if spec.used_by(v) > USED:
         return v
     out = v.copy()
-    out[: spec.n_features] = 0.0
+    out[: spec.sizes.weights] = 0.0
     return out
 
 
-def _frame(setting: Setting, grid: FloatArray, scores: FloatArray) -> pd.DataFrame:
+def _frame(kind: ModelKind, grid: FloatArray, scores: FloatArray) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "C": grid,
-            "gamma": setting.gamma,
-            "residual": setting.residual,
-            "epsilon": setting.epsilon,
+            "gamma": kind.gamma,
+            "residual": kind.residual,
+            "order": kind.order,
+            "epsilon": kind.epsilon,
             "mean": scores.mean(axis=0),
             "se": scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0,
         }

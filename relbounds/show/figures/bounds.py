@@ -16,7 +16,7 @@ from matplotlib.patches import Patch, Rectangle
 from relbounds.errors import OptionError
 
 if TYPE_CHECKING:
-    from relbounds.linear.fit import Fitted
+    from relbounds.linear.fitted import Fitted
     from relbounds.results import RelboundsResults
 
 CLASSES = ("strong", "weak", "irrelevant")
@@ -356,7 +356,7 @@ def draw_thresholds(
     ax: Axes, fit: RelboundsResults, table: pd.DataFrame, lines: Sequence[Line], horizontal: bool
 ) -> None:
     """Draw what noise can reach over the lines of each part; a term of several columns has its own."""
-    intervals = fit._fitted.intervals
+    intervals = {str(key): pair for key, pair in fit._fitted.noise.intervals.items()}
     stretches: list[tuple[str, list[float]]] = []
     for line in lines:
         if line.feature is None:

@@ -1,0 +1,71 @@
+"""From the best model to the set of models that are as good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from relbounds.linear.model import Spec
+from relbounds.solver.engines.batch import share_active
+from relbounds.solver.optimum import Solution
+from relbounds.solver.polytope import Polytope
+
+# The room that a budget of loss has for rounding, as a share of the total price of a unit of slack on every row.
+# Less would leave a set too thin to work in; it moves bounds by less than is promised.
+ROUNDING = 2e-8
+# The same where correcting functions cover every row: there the set has no interior at all without it.
+THIN = 3e-7
+
+
+def equivalent_models(spec: Spec, solution: Solution, delta: float, tolerance: str) -> Polytope:
+    """Return the set of models as good as the best up to delta, its active rows worked out.
+
+    Examples
+    --------
+    >>> from relbounds.design import design_from_arrays
+    >>> from relbounds.linear.families.rows import ModelKind
+    >>> from relbounds.linear.model import build
+    >>> from relbounds.solver.optimum import fit_baseline
+    >>> design = design_from_arrays([[-1.0], [1.0], [-0.8], [0.9]], [1, 2, 1, 2], levels=["no", "yes"])
+    >>> spec = build(design, ModelKind())
+    >>> best = fit_baseline(spec.model, 10.0)
+    >>> bool(equivalent_models(spec, best, 0.1, "split").norm > best.penalty)
+    True
+    """
+    model = spec.model
+    if tolerance == "joint":
+        joint = (solution.C, (1 + delta) * solution.objective)
+        return _with_room(spec, share_active(Polytope(model, joint=joint, start=solution.v)))
+    norm, loss = (1 + delta) * solution.penalty, (1 + delta) * solution.loss
+    if model.h.size and model.h.min() <= 0:
+        # Rows in pairs, as in regression, allow no model but one when the loss is zero, and zero is known only up
+        # to rounding. Rows that all ask for a margin keep room in the norm.
+        loss = max(loss, ROUNDING * float(np.abs(model.h).max() * model.c.sum()))
+    return _with_room(spec, share_active(Polytope(model, norm=norm, loss=loss, start=solution.v)))
+
+
+def _with_room(spec: Spec, polytope: Polytope) -> Polytope:
+    """Return the polytope with a start that keeps away from every hard row.
+
+    Larger offsets cover all rows at once, and thresholds a little apart then cost nothing more: half of what
+    the budgets leave is spent on that.
+    """
+    if not spec.functions:
+        return polytope
+    total = float(spec.rows.weight.sum())
+    if polytope.loss is not None:
+        # without any loss every correction would have to be exactly 0, and the set would have no interior
+        polytope = replace(polytope, loss=max(polytope.loss, THIN * total))
+    k, b = spec.rows.n_thresholds, spec.sizes.thresholds_start
+    p, l, B = polytope.budgets
+    used = p * spec.model.penalty_of(polytope.start) + l * spec.model.loss_of(polytope.start)
+    room = float(np.min((B - used)[l > 0] / l[l > 0]))
+    height = 1.0 + (k - 1) / 2
+    step = 0.5 * room / (height * total)
+    if step <= 0:
+        return polytope
+    start = polytope.start.copy()
+    start[b : b + k] += step * (np.arange(k) - (k - 1) / 2)
+    start[[f.offset for f in spec.functions]] += step * height
+    return replace(polytope, start=start)

@@ -1,0 +1,211 @@
+"""Classes and p-values of every row of a table, by the control that the options ask for.
+
+Section "Noise" of docs/method.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from relbounds.design.design_terms import DesignTerm
+from relbounds.linear.asked import RowKey
+from relbounds.linear.families import family_of
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.model import build
+from relbounds.linear.noise.below import row_p_values
+from relbounds.linear.noise.evidence import Evidence
+from relbounds.linear.noise.facts import Noise, NoiseKey
+from relbounds.linear.noise.fwer import Tested, test_terms
+from relbounds.linear.noise.probes import draw_populations, probe_notes
+from relbounds.linear.noise.score import many_test, step_up
+from relbounds.linear.noise.smooth import Response
+from relbounds.linear.ranges import ZERO
+from relbounds.linear.table import Verdicts
+from relbounds.noise_intervals import prediction_interval, tail_probability
+from relbounds.seeds import stream
+from relbounds.solver.optimum import fit_baseline
+
+__all__ = ["Evidence", "judge", "response_of"]
+# Permutations of each single test of many.
+MANY_DRAWS = 199
+
+
+def judge(evidence: Evidence) -> tuple[Verdicts, Noise]:
+    """Return p-values and classes of every row, and what they rest on."""
+    control = {"published": _published, "fwer": _fwer, "fdr": _fdr}[evidence.options.control]
+    return control(evidence)
+
+
+class _Sheet:
+    """The verdicts while they are written, row by row."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        rows = evidence.spec.asked
+        self.evidence = evidence
+        self.place = {row.key: i for i, row in enumerate(rows)}
+        self.p_noise = np.full(len(rows), np.nan)
+        self.p_adjusted = np.full(len(rows), np.nan)
+        self.relevance = np.full(len(rows), "", dtype=object)
+
+    def write(
+        self, key: RowKey, p_noise: float, p_adjusted: float, relevant: bool, floor: float = 0.0
+    ) -> None:
+        """Write the verdict on a row; strong is what is used by every model beyond what noise is."""
+        i = self.place[key]
+        self.p_noise[i], self.p_adjusted[i] = p_noise, p_adjusted
+        least = self.evidence.measured.lower[i] / self.evidence.norm
+        strong = relevant and least > max(floor, 0.0) + ZERO
+        self.relevance[i] = "strong" if strong else "weak" if relevant else "irrelevant"
+
+    @property
+    def verdicts(self) -> Verdicts:
+        return Verdicts(self.p_noise, self.p_adjusted, self.relevance)
+
+
+def tested_terms(evidence: Evidence) -> list[DesignTerm]:
+    """Return the terms that are tested: regular ones, and privileged ones where the model reads them."""
+    parts = ("regular", "privileged") if evidence.spec.functions else ("regular",)
+    return [term for term in evidence.design.design_terms if term.part in parts]
+
+
+def response_of(evidence: Evidence) -> Response:
+    """Return the response as the smooth models of the score test read it."""
+    design = evidence.design
+    kind = family_of(design.family).smooth
+    weights = None if np.all(design.weights == design.weights[0]) else design.weights
+    if kind == "survival":
+        assert design.times is not None
+        return Response(kind, design.times[0], weights, event=design.times[1].astype(bool))
+    if kind == "regression":
+        return Response(kind, (design.y - design.y_center) / design.y_scale, weights)
+    if design.interval is not None:
+        low, high = design.interval
+        return Response(kind, low.astype(float), weights, high=high.astype(float))
+    return Response(kind, design.y.astype(float), weights)
+
+
+def slack_of(evidence: Evidence) -> Response:
+    """Return the slack of each observation in the model without privileged features: what these are to explain."""
+    kind = replace(evidence.spec.kind, slack=False)
+    spec = build(evidence.design, kind)
+    slack = spec.slacks(fit_baseline(spec.model, evidence.solution.C).v)
+    weights = evidence.design.weights
+    return Response("regression", slack, None if np.all(weights == weights[0]) else weights)
+
+
+def _published(evidence: Evidence) -> tuple[Verdicts, Noise]:
+    """Compare with permuted features inside the budgets of the fit, as the papers do."""
+    options, measured, norm = evidence.options, evidence.measured, evidence.norm
+    populations = draw_populations(evidence)
+    intervals = {
+        key: (
+            prediction_interval(one.lower, options.level, options.interval),
+            prediction_interval(one.upper, options.level, options.interval),
+        )
+        for key, one in populations.items()
+    }
+    rows = evidence.spec.asked
+    upper = measured.upper / norm
+    p = np.full(len(rows), np.nan)
+    own = [
+        intervals.get(NoiseKey(row.key.part, row.key.term)) or intervals.get(NoiseKey(row.key.part))
+        for row in rows
+    ]
+    for i, pair in enumerate(own):
+        if pair is not None:
+            p[i] = tail_probability(upper[i : i + 1], pair[1])[0]
+    whole = [i for i, row in enumerate(rows) if row.key.label is None and own[i] is not None]
+    adjusted = dict(zip([rows[i].key for i in whole], step_up(p[whole]), strict=True))
+    sheet = _Sheet(evidence)
+    for i, row in enumerate(rows):
+        pair = own[i]
+        if pair is None:
+            continue
+        relevant = upper[i] > pair[1].upper + ZERO
+        q = adjusted[row.key] if row.key.label is None else max(p[i], adjusted[row.key.whole])
+        sheet.write(row.key, float(p[i]), float(q), bool(relevant), pair[0].upper)
+    notes = tuple(probe_notes(populations, options))
+    return sheet.verdicts, Noise("published", intervals, populations, notes=notes)
+
+
+def _fwer(evidence: Evidence) -> tuple[Verdicts, Noise]:
+    """The ordered block test: effects of their own by scores, stand-ins by refitted blocks."""
+    sheet = _Sheet(evidence)
+    found: list[Tested] = []
+    for part in ("regular", "privileged"):
+        terms = [term for term in tested_terms(evidence) if term.part == part]
+        if terms:
+            response = response_of(evidence) if part == "regular" else slack_of(evidence)
+            found.append(test_terms(evidence, terms, response))
+            _write_tested(sheet, terms, found[-1])
+    noise = Noise(
+        "fwer",
+        {NoiseKey(one.part): one.intervals for one in found if one.intervals is not None},
+        {NoiseKey(one.part): one.population for one in found if one.population is not None},
+        permutations=max((one.permutations for one in found), default=0),
+        refits=sum(one.refits for one in found),
+        block=tuple((one.part, name) for one in found for name in one.block),
+        notes=tuple(note for one in found for note in one.notes),
+    )
+    return sheet.verdicts, noise
+
+
+def _write_tested(sheet: _Sheet, terms: Sequence[DesignTerm], found: Tested) -> None:
+    alpha = sheet.evidence.options.alpha
+    for k, term in enumerate(terms):
+        key = RowKey(term.part, term.name)
+        relevant = bool(found.p_adjusted[k] <= alpha)
+        sheet.write(key, float(found.p[k]), float(found.p_adjusted[k]), relevant, found.floor)
+    _write_levels(sheet, terms, found.p_adjusted)
+
+
+def _write_levels(sheet: _Sheet, terms: Sequence[DesignTerm], adjusted: FloatArray) -> None:
+    """Judge the rows under terms: each against noise of the same level, and never better than its term."""
+    evidence = sheet.evidence
+    several = [k for k, term in enumerate(terms) if len(term.columns) > 1]
+    if not several:
+        return
+    kept = [k for k in range(len(terms)) if adjusted[k] <= evidence.options.alpha]
+    for k in several:
+        term = terms[k]
+        others = [terms[j] for j in kept if j != k]
+        p, q = row_p_values(evidence, term, others, response_of(evidence))
+        for label, one, two in zip(term.labels, p, q, strict=True):
+            worst = max(float(two), float(adjusted[k]))
+            key = RowKey(term.part, term.name, label)
+            sheet.write(key, float(one), worst, worst <= evidence.options.alpha)
+
+
+def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
+    """Single terms against their permuted values, Benjamini-Hochberg."""
+    sheet = _Sheet(evidence)
+    design = evidence.design
+    notes: list[str] = []
+    terms = tested_terms(evidence)
+    blocks = [columns_of(evidence, term) for term in terms]
+    found = many_test(
+        blocks,
+        response_of(evidence),
+        draws=MANY_DRAWS,
+        rng=stream(evidence.options.seed, "score test"),
+        adjust=design.adjust if design.adjust.shape[1] else None,
+        cluster=design.cluster,
+    )
+    for k, term in enumerate(terms):
+        relevant = bool(found.p_adjusted[k] <= evidence.options.alpha)
+        sheet.write(RowKey(term.part, term.name), float(found.p[k]), float(found.p_adjusted[k]), relevant)
+    _write_levels(sheet, terms, found.p_adjusted)
+    notes.append(
+        "control='fdr': each term is tested by itself, stand-ins of relevant terms included; the expected share of "
+        f"noise among the relevant is at most {evidence.options.alpha:g}."
+    )
+    return sheet.verdicts, Noise("fdr", permutations=found.draws, notes=tuple(notes))
+
+
+def columns_of(evidence: Evidence, term: DesignTerm) -> FloatArray:
+    """Return the columns of a term."""
+    values = evidence.design.X if term.part == "regular" else evidence.design.Z
+    return values[:, list(term.columns)]

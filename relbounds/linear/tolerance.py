@@ -1,0 +1,106 @@
+"""How much worse than the best a model may be and still be as good as the best.
+
+Section "Equivalent models" of docs/method.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from relbounds.design import Design
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.model import Spec, build
+from relbounds.linear.tuning import subsample
+from relbounds.options import Options
+from relbounds.seeds import stream
+from relbounds.solver.optimum import Solution, fit_baseline, fit_weighted
+
+# No tolerance that is worked out from the data is smaller: below it lies what the optimum itself is uncertain by.
+SMALLEST_DELTA = 0.001
+# Resampled refits. 40 leave the 0.68 quantile uncertain by some 15 %.
+REFITS = 40
+QUANTILES = {"resample": 0.68, "resample90": 0.9}
+# Accuracy of a refit relative to its objective: excesses are of order 0.01, their quantile varies by more.
+ROUGH = 1e-4
+# Beyond this many observations refits work on a subsample: the excess is inversely proportional to their number.
+LARGEST_RESAMPLED = 4000
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The tolerance and how it came about.
+
+    Parameters
+    ----------
+    delta : float
+    rule : str
+        "resample", "1se", ..., or "given".
+    refits : int
+        Resampled models behind it.
+    excesses : tuple of float
+        How much worse each of these models is on the data as they are.
+    rows : int
+        Observations they were fitted to, where that is a subsample; 0 otherwise.
+    """
+
+    delta: float
+    rule: str
+    refits: int = 0
+    excesses: tuple[float, ...] = ()
+    rows: int = 0
+
+
+def find_tolerance(design: Design, spec: Spec, solution: Solution, options: Options) -> Tolerance:
+    """Return the tolerance that the options ask for."""
+    if not isinstance(options.delta, str):
+        return Tolerance(float(options.delta), "given")
+    if options.delta in QUANTILES:
+        return resampled(design, spec, solution, options)
+    losses = spec.sample_losses(solution.v)
+    return Tolerance(standard_error(options.delta, losses), options.delta)
+
+
+def standard_error(rule: str, losses: FloatArray) -> float:
+    """Return one or two standard errors of the total loss, relative to it.
+
+    Examples
+    --------
+    >>> round(standard_error("1se", np.array([0.0, 1.0, 0.0, 1.0])), 3)
+    0.577
+    """
+    rho = float(losses.sum())
+    # a loss that is rounding beside the largest one: the data are separable, and there is nothing to be relative to
+    if len(losses) < 2 or rho <= 1e-12 * len(losses):
+        return SMALLEST_DELTA
+    one = float(np.sqrt(len(losses)) * np.std(losses, ddof=1) / rho)
+    return max(SMALLEST_DELTA, one) * (2.0 if rule == "2se" else 1.0)
+
+
+def resampled(design: Design, spec: Spec, solution: Solution, options: Options) -> Tolerance:
+    """Return the quantile of how much worse models of resampled data are on the data as they are.
+
+    Each observation (each cluster, where there are any) gets a weight drawn from the exponential distribution, and
+    the model is fitted again at the same C. Its excess is measured relative to the loss of the best model, or to the
+    part of the objective that the norm has, where that is larger: separable data have no loss.
+    """
+    small, _, rate, _ = subsample(design, options.seed, LARGEST_RESAMPLED)
+    C, rows = solution.C, 0
+    if small is not design:
+        rows, C = len(small.y), C / rate
+        spec = build(small, spec.kind)
+        solution = fit_baseline(spec.model, C)
+    rng = stream(options.seed, "tolerance")
+    if small.cluster is None:
+        factors = rng.exponential(size=(REFITS, len(small.y)))
+    else:
+        factors = rng.exponential(size=(REFITS, int(small.cluster.max()) + 1))[:, small.cluster]
+    prices = np.array([spec.prices(one) for one in factors])
+    found = fit_weighted(spec.model, C, prices, ROUGH)
+    loss = np.array([spec.model.loss_of(v) for v in found])
+    unit = max(solution.loss, 0.5 * solution.penalty / C)
+    excess = np.maximum(loss - solution.loss, 0.0) / unit if unit > 0 else np.zeros(len(loss))
+    excess *= rate
+    delta = max(SMALLEST_DELTA, float(np.quantile(excess, QUANTILES[options.delta])))
+    return Tolerance(delta, options.delta, REFITS, tuple(excess.tolist()), rows)

@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from relbounds.api import fit_design, relbounds
     from relbounds.forest import ForestResults, forest_relevance
     from relbounds.kernel import SvorResults, svor
+    from relbounds.options import published
     from relbounds.results import RelboundsResults, load
     from relbounds.show.comparison import Comparison, compare
 
 # Where the public names are that are loaded on demand; None: the name is itself a module of the package.
 _HOMES = {
+    "published": "options",
     "Comparison": "show.comparison",
     "ForestResults": "forest",
     "RelboundsResults": "results",
@@ -73,6 +75,7 @@ __all__ = [
     "forest_relevance",
     "load",
     "metrics",
+    "published",
     "relbounds",
     "simulate",
     "svor",

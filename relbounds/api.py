@@ -181,7 +181,6 @@ def relbounds(
         cluster=cluster,
         missing=missing,
         standardize=standardize,
-        safe=safe,
         env=EvalEnvironment.capture(1),
     )
     return fit_design(design, **options.as_dict())

@@ -95,7 +95,7 @@ def make_parser() -> argparse.ArgumentParser:
     for name in ("probes", "cv", "seed"):
         fit.add_argument(f"--{name}", type=int, metavar="N")
     fit.add_argument("--jobs", dest="n_jobs", type=int, metavar="N", help="worker processes")
-    fit.add_argument("--weights", metavar="COLUMN", help='a column of case weights')
+    fit.add_argument("--weights", metavar="COLUMN", help="a column of case weights")
     fit.add_argument("--missing", choices=["drop", "raise"])
     fit.add_argument("--no-standardize", dest="standardize", action="store_false", default=None)
     fit.add_argument("--screen", action="store_true", default=None)

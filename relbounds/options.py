@@ -25,7 +25,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 DELTAS = ("resample", "resample90", "1se", "2se")
 # The settings of the papers, for ``rb.relbounds(formula, data, **rb.published)``.
-PUBLISHED: dict[str, Any] = {
+published: dict[str, Any] = {
     "delta": 0.001,
     "control": "published",
     "balance": False,

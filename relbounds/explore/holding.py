@@ -139,7 +139,7 @@ def _sizes(
     starts = np.cumsum([0, *(len(target.variables) for target in targets)])[:-1]
     least, most = [], []
     for lower, upper in ranges:
-        small, large = relevance(lower / norm, upper / norm)
+        small, large = relevance(lower / norm, upper / norm)  # noqa: F821
         least.append(np.maximum.reduceat(small, starts))
         most.append(np.maximum.reduceat(large, starts))
     return np.stack([np.min(least, axis=0), np.max(most, axis=0)], axis=1)

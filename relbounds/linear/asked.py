@@ -185,10 +185,8 @@ def asked_of(term: DesignTerm, places: NDArray[np.intp]) -> tuple[Asked, ...]:
         direction = np.eye(len(term.columns))[k]
         if shares is not None:
             direction = direction - shares
-        if nominal:
-            below = (_class_pairs(places, direction),)
-        else:
-            below = tuple(_along(one, direction) for one in places)
+        apart = (_class_pairs(places, direction),)
+        below = apart if nominal else tuple(_along(one, direction) for one in places)
         out.append(Asked(RowKey(term.part, term.name, label), label, row, below))
     return tuple(out)
 

@@ -35,7 +35,7 @@ NO_RELATION = (
 
 @dataclass(frozen=True)
 class Best:
-    """The best model of a design: how it was tuned, its program, its optimum, and the norm that bounds are shares of."""
+    """The best model of a design: how it was tuned, its program and optimum, and the norm that bounds are shares of."""
 
     design: Design
     options: Options

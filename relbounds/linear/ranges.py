@@ -199,3 +199,15 @@ def greatest(polytope: Polytope, row: Asked, solver: str, enough: float | None =
 def least(polytope: Polytope, row: Asked, solver: str) -> float:
     """Return the least value of a row over one set."""
     return max(r.lower for f in row.functionals for r in _ranges_of([f], (polytope, solver)))
+
+
+def relevance(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Turn signed ranges into least and greatest absolute values.
+
+    Examples
+    --------
+    >>> relevance(np.array([-0.5, 0.2, -0.9]), np.array([0.4, 0.6, -0.3]))
+    (array([0. , 0.2, 0.3]), array([0.5, 0.6, 0.9]))
+    """
+    least = np.where((lower <= 0) & (upper >= 0), 0.0, np.minimum(np.abs(lower), np.abs(upper)))
+    return least, np.maximum(np.abs(lower), np.abs(upper))

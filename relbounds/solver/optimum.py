@@ -49,7 +49,7 @@ class Solution:
     --------
     >>> import numpy as np
     >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
     >>> bool(fit_baseline(model, 10.0).gap < 1e-6)
     True
@@ -81,7 +81,7 @@ def fit_baseline(model: Model, C: float) -> Solution:
     --------
     >>> import numpy as np
     >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
     >>> np.round(fit_baseline(model, 10.0).v, 6).tolist()[0]
     1.0
@@ -96,7 +96,7 @@ def fit_path(model: Model, Cs: Sequence[float]) -> list[Solution]:
     --------
     >>> import numpy as np
     >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
     >>> [round(s.penalty, 6) for s in fit_path(model, [0.1, 10.0])]
     [0.0, 1.0]
@@ -127,7 +127,7 @@ def fit_folds(
     --------
     >>> import numpy as np
     >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> X, y = np.array([[-1.0], [1.0], [-1.0], [1.0]]), np.array([1, 2, 1, 2])
     >>> model = plain_model(X, make_rows(y, "binary"))
     >>> found = fit_folds(model, [0.01, 10.0], np.array([[1, 0, 1, 0], [0, 1, 0, 1]]))
@@ -165,7 +165,7 @@ def fit_weighted(
     --------
     >>> import numpy as np
     >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
     >>> found = fit_weighted(model, 1.0, np.array([[0.1, 0.1], [10.0, 10.0]]))
     >>> np.abs(np.round(found[:, 0], 3)).tolist()
@@ -203,7 +203,7 @@ def smallest_C(model: Model) -> float:
     --------
     >>> import numpy as np
     >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
     >>> round(smallest_C(model), 4)
     0.25

@@ -28,7 +28,7 @@ def screen(polytope: Polytope, solution: Solution) -> np.ndarray:
     >>> import numpy as np
     >>> from relbounds.solver.optimum import fit_baseline
     >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families.rows import make_rows
+    >>> from relbounds.linear.families import make_rows
     >>> X = np.array([[-1.0, 0.1], [1.0, 0.1], [-1.0, -0.1], [1.0, -0.1]])
     >>> model = plain_model(X, make_rows(np.array([1, 2, 1, 2]), "binary"))
     >>> found = fit_baseline(model, 1.0)

@@ -5,7 +5,7 @@ import pytest
 from reference import rows_of
 
 from relbounds.errors import OptionError
-from relbounds.linear.families.rows import make_rows
+from relbounds.linear.families import make_rows
 from relbounds.linear.plain import plain_column, plain_model
 
 
@@ -25,9 +25,9 @@ def test_same_rows_as_the_definitions(family, order, levels):
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(20, 3)), rng.uniform(0, 2, 20)
     y = rng.normal(size=20) if family == "regression" else rng.permutation(np.arange(20) % levels) + 1
-    rows = make_rows(y, family, order, levels, weights, 0.3)
+    rows = make_rows(y, family, order, levels, weights, epsilon=0.3)
     model = plain_model(X, rows)
-    G, h, price = rows_of(X, y, family, order, levels, weights, 0.3)
+    G, h, price = rows_of(X, y, family, order, levels, weights, epsilon=0.3)
     ours = np.column_stack([model.G, model.h, model.c])
     theirs = np.column_stack([G, h, price])
     assert ours.shape == theirs.shape

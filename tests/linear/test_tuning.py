@@ -119,7 +119,9 @@ def test_balanced_weights_help_the_rare_level(balanced):
     data = ordinal(90, seed=5)
     rare = np.concatenate([np.flatnonzero(data["grade"] != "c"), np.flatnonzero(data["grade"] == "c")[:6]])
     counts = data["grade"].iloc[rare].value_counts()
-    weights = len(rare) / (3 * data["grade"].iloc[rare].map(counts).to_numpy(dtype=float)) if balanced else None
+    weights = (
+        len(rare) / (3 * data["grade"].iloc[rare].map(counts).to_numpy(dtype=float)) if balanced else None
+    )
     fit = rb.relbounds("grade ~ .", data.iloc[rare], C=0.05, probes=4, weights=weights)
     found = (fit.predict() == "c").sum()
     assert found >= (4 if balanced else 0)

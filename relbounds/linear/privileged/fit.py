@@ -13,11 +13,12 @@ from relbounds.design import Design
 from relbounds.errors import RelboundsWarning
 from relbounds.linear.asked import Asked
 from relbounds.linear.families import family_of
+from relbounds.linear.families.family import Prediction
 from relbounds.linear.fit import Best, complete, fit_plain, nothing_found
 from relbounds.linear.fitted import Fitted, Help
 from relbounds.linear.model import Spec, answers_of, build
 from relbounds.linear.noise.facts import NoiseKey
-from relbounds.linear.privileged.models import build_slack, teacher_design, teacher_weights
+from relbounds.linear.privileged.models import build_slack, teacher_weights
 from relbounds.linear.privileged.tuning import (
     USED,
     Compared,
@@ -274,8 +275,6 @@ def is_able(score: float | None, design: Design) -> bool:
         return score > 0.0
     if design.family == "survival":
         return score > 0.5
-    from relbounds.linear.families.family import Prediction
-
     answers, zeros = answers_of(design), np.zeros((len(design.y), 1))
     constants = [
         metric.measure(answers, Prediction(zeros, np.full(len(design.y), level)), design.weights)
@@ -288,7 +287,7 @@ def _fit_on_privileged(design: Design, options: Options) -> Fitted:
     """Fit the teacher; what it says of its regular features is a note on the privileged ones."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        teacher = fit_plain(teacher_design(design), options.replace(C=None, epsilon=None))
+        teacher = fit_plain(design.privileged_design(), options.replace(C=None, epsilon=None))
     for one in caught:
         # a teacher with few features often needs all of them: worth a note, not an alarm
         if str(one.message) not in teacher.notes:

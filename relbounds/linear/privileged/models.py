@@ -11,8 +11,6 @@ With rows ``g_r.v + xi_r >= h_r`` (see :mod:`relbounds.linear.families.rows`) of
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from relbounds.design import Design
@@ -111,36 +109,6 @@ def _slack_model(
     a = np.concatenate([np.zeros(len(rows)), rows.h, plain.a])
     none = np.zeros(0)
     return make_model(np.zeros((0, q)), none, none, penalty, linear=linear, A=A, a=a, inner=inner)
-
-
-def teacher_design(design: Design) -> Design:
-    """Return the design of the teacher: the privileged features in the place of the regular ones.
-
-    Examples
-    --------
-    >>> from relbounds.design import design_from_arrays
-    >>> Z = [[1.0], [0.0], [3.0]]
-    >>> design = design_from_arrays([[0.0], [1.0], [2.0]], [1, 2, 2], Z=Z, priv_names=["z"])
-    >>> teacher_design(design).names
-    ('z',)
-    """
-    nothing = np.zeros((len(design.y), 0))
-    adjusting = tuple(t for t in design.design_terms if t.part == "adjust")
-    own = tuple(replace(t, part="regular") for t in design.design_terms if t.part == "privileged")
-    return replace(
-        design,
-        X=design.Z,
-        Z=nothing,
-        names=design.priv_names,
-        terms=design.priv_terms,
-        priv_names=(),
-        priv_terms=(),
-        design_terms=(*own, *adjusting),
-        center=design.priv_center,
-        scale=design.priv_scale,
-        priv_center=np.zeros(0),
-        priv_scale=np.zeros(0),
-    )
 
 
 def teacher_weights(slacks: FloatArray, family: str) -> FloatArray:

@@ -13,7 +13,7 @@ from relbounds.linear.families import family_of
 from relbounds.linear.families.rows import FloatArray, ModelKind
 from relbounds.linear.model import Spec, build
 from relbounds.linear.privileged.held_out import Trials, fit_held_out
-from relbounds.linear.privileged.models import build_slack, teacher_design, teacher_weights
+from relbounds.linear.privileged.models import build_slack, teacher_weights
 from relbounds.linear.tuning import Dealt, HeldOut, Tuning, choose, deal, score_on, tune
 from relbounds.options import Options
 from relbounds.parallel import run
@@ -150,7 +150,7 @@ def _lessons(dealt: Dealt, teacher: Tuning | None) -> list[FloatArray]:
     design, fold, numbers = dealt.design, dealt.fold, dealt.numbers
     if teacher is None:
         return [(fold != f).astype(float) for f in numbers]
-    spec = build(teacher_design(design), teacher.kind, merged=False)
+    spec = build(design.privileged_design(), teacher.kind, merged=False)
     weights = design.weights
     shares = np.array([dealt.rate * weights[fold != f].sum() / weights.sum() for f in numbers])
     trials = Trials(np.array(numbers), teacher.C / shares, np.ones(len(numbers)))

@@ -24,7 +24,7 @@ def svor(
     data: Any,
     *,
     order: str | None = None,
-    balance: bool = False,
+    balance: bool = True,
     kernel: Any = "rbf",
     C: float | Sequence[float] | None = None,
     width: float | Sequence[float] | None = None,

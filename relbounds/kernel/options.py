@@ -26,7 +26,7 @@ class SvorOptions:
     """
 
     order: str = "explicit"
-    balance: bool = False
+    balance: bool = True
     kernel: Any = "rbf"
     C: float = 1.0
     width: float | None = 1.0

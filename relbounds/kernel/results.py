@@ -336,6 +336,11 @@ class SvorResults(Kept):
             f"The KKT violation is recomputed from the multipliers and thresholds; duality gap "
             f"{self.kkt.gap:.1e}.",
         ]
+        if setting.balance:
+            notes.append(
+                "Both sides of every threshold weigh the same, however many rows they hold; balance=False is the "
+                "published model."
+            )
         if setting.order == "none":
             notes.append("order='none' does not keep the thresholds in order; it is there for comparison.")
         if setting.slack == "mixed":

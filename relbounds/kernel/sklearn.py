@@ -43,7 +43,7 @@ class SVOR(ClassifierMixin, BaseEstimator):
         self,
         *,
         order: str = "explicit",
-        balance: bool = False,
+        balance: bool = True,
         kernel: Any = "rbf",
         C: float = 1.0,
         width: float = 1.0,

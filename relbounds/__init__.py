@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from relbounds.kernel import SvorResults, svor
     from relbounds.options import published
     from relbounds.results import RelboundsResults, load
-    from relbounds.show.comparison import Comparison, compare
+    from relbounds.show.comparison import Comparison, compare_fits
 
 # Where the public names are that are loaded on demand; None: the name is itself a module of the package.
 _HOMES = {
@@ -43,7 +43,7 @@ _HOMES = {
     "ForestResults": "forest",
     "RelboundsResults": "results",
     "SvorResults": "kernel",
-    "compare": "show.comparison",
+    "compare_fits": "show.comparison",
     "datasets": None,
     "fit_design": "api",
     "forest_relevance": "forest",
@@ -69,7 +69,7 @@ __all__ = [
     "SvorResults",
     "WorkerError",
     "__version__",
-    "compare",
+    "compare_fits",
     "datasets",
     "fit_design",
     "forest_relevance",

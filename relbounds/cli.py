@@ -152,7 +152,7 @@ def write_outputs(fit: RelboundsResults, wanted: dict[str, str]) -> None:
         elif name == "save":
             fit.save(target)
         elif name == "report":
-            fit.report(target)
+            fit.write_report(target)
         else:
             Path(target).write_text(getattr(fit, f"to_{name}")(), encoding="utf-8")
 

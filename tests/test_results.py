@@ -139,5 +139,5 @@ def test_certificate_is_small(fit):
 def test_numbers_of_the_user_interface_are_in_the_summary(fit):
     text = str(fit.summary())
     row = fit.intervals.loc[("regular", "upper")]
-    assert f"{row['probes']:.0f} ({row['infeasible']:.0f} infeasible)" in text
+    assert f"{row['probes']:.0f} of {row['drawn']:.0f} drawn" in text
     assert f"{row['upper']:.3f}" in text

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-from statsmodels.iolib.summary import Summary
 
 from relbounds.design import Design
-from relbounds.forest import summary as show
 from relbounds.forest.facts import Found, Settings
 from relbounds.forest.importance import chance
-from relbounds.protocol import Analysis
+from relbounds.protocol import Results
+from relbounds.show.facts import Facts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ForestResults(Analysis):
+class ForestResults(Results):
     """Non-linear relevance of every feature, with the tests it rests on.
 
     Made by :func:`relbounds.forest_relevance`.
@@ -98,29 +98,53 @@ class ForestResults(Analysis):
         index = pd.RangeIndex(1, len(rows) + 1, name="group")
         return pd.DataFrame(rows, index=index, columns=["members", "size", "removal_loss", "similarity"])
 
-    def summary(self) -> Summary:
-        """Return the summary table, a statsmodels ``Summary`` (text, LaTeX, HTML)."""
-        return show.summary(self)
+    @property
+    def facts(self) -> Facts:
+        """Table, header and notes: everything that is shown of the analysis, as one record."""
+        from relbounds.forest.summary import forest_facts
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw every feature's interval from removal loss to loss without its stand-ins."""
-        from relbounds.forest.plot import (
-            plot_forest,  # plotting libraries load only when a figure is asked for
+        return forest_facts(self)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        palette: Mapping[str, Any] | None = None,
+        threshold: bool = True,
+        legend: bool = True,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw every term's interval from the loss without it to the loss without it and its stand-ins.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure as wide as a journal's column by default.
+        features : sequence of str, optional
+            Only these.
+        palette : mapping, optional
+            Colours of "strong", "weak" and "irrelevant".
+        threshold : bool
+            Draw what noise reaches.
+        legend : bool
+        title : str, optional
+
+        Returns
+        -------
+        Axes
+        """
+        from relbounds.show.figures.bounds import plot_bounds  # loaded when a figure is asked for
+
+        return plot_bounds(
+            self.facts,
+            ax,
+            features=features,
+            palette=palette,
+            threshold=threshold,
+            legend=legend,
+            title=title,
         )
-
-        return plot_forest(self, ax=ax, **options)
-
-    def to_latex(self) -> str:
-        """Return the summary as LaTeX."""
-        return self.summary().as_latex()
-
-    def to_html(self) -> str:
-        """Return the summary as HTML."""
-        return self.summary().as_html()
-
-    def to_csv(self, path: Any = None) -> str | None:
-        """Write the table as comma-separated text, or return it."""
-        return self.table.to_csv(path)
 
     def _content(self) -> tuple[Design, Found, str, Settings]:
         return self.design, self._found, self.method, self._settings

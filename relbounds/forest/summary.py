@@ -1,64 +1,71 @@
-"""The summary of a non-linear relevance analysis, laid out as that of the linear one."""
+"""What readers are shown of a non-linear relevance analysis: the same record as for a linear fit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-from statsmodels.iolib.summary import Summary
-from statsmodels.iolib.table import SimpleTable
-
-from relbounds.show import summary as tables
+from relbounds.show.facts import Facts, Pairs
+from relbounds.show.linear_facts import settings_of
+from relbounds.show.walk import count_classes
 
 if TYPE_CHECKING:
     from relbounds.forest.results import ForestResults
 
-HEADERS = ("lower", "upper", "import.", "removal", "others", "P>noise", "P adj.", "group", "relevance")
+COLUMNS = (
+    "lower",
+    "upper",
+    "importance",
+    "removal_loss",
+    "replaceable",
+    "p_noise",
+    "p_adjusted",
+    "group",
+    "relevance",
+)
 LOSSES = {
     "binary": "Brier score",
     "multiclass": "Brier score",
     "ordinal": "mean abs. difference in levels",
     "regression": "mean abs. error",
 }
-BODY = {**tables.BODY, "data_aligns": "rrrrrrrrc"}
 
 
-def summary(fit: ForestResults) -> Summary:
-    """Return header, one row a feature, and notes, as a statsmodels ``Summary``."""
-    stubs, cells = tables.grouped_rows(fit.table, len(HEADERS), _cells)
-    body = SimpleTable(cells, headers=list(HEADERS), stubs=stubs, txt_fmt=BODY)
-    return tables.layout("Forest relevance", *_header(fit), body, _notes(fit))
+def forest_facts(fit: ForestResults) -> Facts:
+    """Return table, header and notes of an analysis."""
+    found, settings = fit._found, fit._settings
+    left, right = _header(fit)
+    return Facts(
+        title="Forest relevance",
+        formula=fit.formula,
+        response=fit.design.response,
+        table=fit.table,
+        columns=COLUMNS,
+        left=left,
+        right=right,
+        notes=tuple(_notes(fit)),
+        smallest_p=1.0 / (1 + settings.probes),
+        noise={("regular", None): found.removal_noise.upper / fit.unit},
+        measure="rise in loss (share of what is explained)",
+        settings=settings_of(fit.options),
+        compared=(
+            ("Observations", str(len(fit.design.y))),
+            ("Loss, all features", f"{found.loss:.3g}"),
+            ("Loss, no feature", f"{found.constant:.3g}"),
+            ("Strong/weak/irrelevant", count_classes(fit.table)),
+        ),
+    )
 
 
-def _cells(row: pd.Series) -> list[str]:
-    return [
-        tables.format_bound(row["lower"]),
-        tables.format_bound(row["upper"]),
-        tables.format_bound(row["importance"]) if row["importance"] < 100 else f"{row['importance']:.4g}",
-        "-" if np.isnan(row["removal_loss"]) else f"{row['removal_loss']:.4f}",
-        "-" if np.isnan(row["replaceable"]) else f"{row['replaceable']:.2f}",
-        tables.format_p(row["p_noise"]),
-        tables.format_p(row["p_adjusted"]),
-        "" if pd.isna(row["group"]) else str(row["group"]),
-        str(row["relevance"]),
-    ]
-
-
-def _header(fit: ForestResults) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def _header(fit: ForestResults) -> tuple[Pairs, Pairs]:
     design, found, settings = fit.design, fit._found, fit._settings
     family = design.family if design.levels is None else f"{design.family}, {len(design.levels)} levels"
-    classes = fit.table["relevance"].value_counts()
     left = [
         ("Response:", design.response),
         ("Family:", family),
         ("No. Observations:", str(len(design.y))),
         ("Dropped (missing):", str(design.n_dropped)),
         ("Features:", str(design.X.shape[1])),
-        (
-            "Strong/weak/irrelevant:",
-            "/".join(str(classes.get(k, 0)) for k in ("strong", "weak", "irrelevant")),
-        ),
+        ("Strong/weak/irrelevant:", count_classes(fit.table)),
     ]
     right = [
         ("Method:", fit.method),
@@ -68,7 +75,7 @@ def _header(fit: ForestResults) -> tuple[list[tuple[str, str]], list[tuple[str, 
         ("Noise, importance:", f"{found.importance_noise.upper:.4g}"),
         ("Noise, removal:", f"{found.removal_noise.upper:.4f} ({settings.probes} probes)"),
     ]
-    return left, right
+    return tuple(left), tuple(right)
 
 
 def _notes(fit: ForestResults) -> list[str]:

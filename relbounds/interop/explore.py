@@ -134,7 +134,7 @@ def difficulty(content: bytes) -> dict[str, Any]:
 
 def compare(fits: Mapping[str, bytes]) -> dict[str, Any]:
     """Return fits side by side: bounds and classes by feature, facts by fit, and the table for a paper."""
-    found = rb.compare({name: restore(content) for name, content in fits.items()})
+    found = rb.compare_fits({name: restore(content) for name, content in fits.items()})
     flat = found.table.copy()
     flat.columns = pd.Index([f"{fit}.{column}" for fit, column in flat.columns])
     return {
@@ -149,4 +149,4 @@ def compare(fits: Mapping[str, bytes]) -> dict[str, Any]:
 def report(content: bytes, path: str, options: Mapping[str, Any]) -> str:
     """Write the report of a fit and return where it is."""
     given = {name: whole(value) for name, value in options.items()}
-    return str(restore(content).report(path, **given))
+    return str(restore(content).write_report(path, **given))

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from relbounds.errors import OptionError
+from relbounds.show.columns import format_bound
+from relbounds.show.facts import Facts, HasFacts
 from relbounds.show.paper_tables import PaperRow, PaperTable
-from relbounds.show.summary import format_bound
+from relbounds.show.walk import walk
 
-if TYPE_CHECKING:
-    from relbounds.results import RelboundsResults
-
-STARS = {"strong": "**", "weak": "*", "irrelevant": ""}
+STARS = {"strong": "**", "weak": "*"}
+COMPARED = ("lower", "upper", "relevance")
+PLACED = ("part", "term", "row")
 NOTE = (
-    "Least and greatest use of each feature over all equivalent models, as shares of the best one's norm; "
-    "** strong, * weak. A dash: not in the formula."
+    "Least and greatest use of each term over all equivalent models, as shares of the best one's norm; "
+    "** strong: needed by every equivalent model; * weak: used by some; no mark: not distinguishable from noise. "
+    "A dash: not in the formula."
 )
 
 
@@ -30,9 +32,13 @@ class Comparison:
     Attributes
     ----------
     table : DataFrame
-        One row a feature, columns by fit and by ``lower``, ``upper`` and ``relevance``.
+        One row a term or level, columns by fit and by ``lower``, ``upper`` and ``relevance``.
     facts : DataFrame
         One row a fact about each fit (columns): rows, norm, tolerance, scores, class counts.
+    places : DataFrame
+        The part and term of each row.
+    notes : tuple of str
+        How to read it, and the caveats of every fit by name.
 
     Examples
     --------
@@ -40,31 +46,35 @@ class Comparison:
     >>> data = rb.datasets.load_severity()
     >>> one = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, probes=10)
     >>> two = rb.relbounds("severity ~ age + stiffness + sodium + crp", data, C=0.1, probes=10)
-    >>> compare({"two": one, "three": two}).table["two"].loc["crp"].isna().all()
+    >>> rb.compare_fits({"two": one, "three": two}).table["two"].loc["crp"].isna().all()
     np.True_
     """
 
     table: pd.DataFrame
     facts: pd.DataFrame
-    _parts: pd.DataFrame
+    places: pd.DataFrame
+    notes: tuple[str, ...] = (NOTE,)
 
     def paper(self, caption: str = "", label: str = "", notes: bool = True) -> PaperTable:
-        """Return the comparison as a table for a paper."""
+        """Return the comparison as a table for a paper.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.datasets.load_severity()
+        >>> fit = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, probes=10)
+        >>> rb.compare_fits({"one": fit}).paper().heads
+        ('', 'one')
+        """
         names = list(self.facts.columns)
-        rows: list[PaperRow] = []
-        parts = list(dict.fromkeys(self._parts["part"]))
-        sizes = self._parts.groupby(["part", "term"], sort=False).size()
-        for part in parts:
-            if len(parts) > 1:
-                rows.append(PaperRow(f"{part} features", (), "part"))
-            seen = None
-            for feature, place in self._parts[self._parts["part"] == part].iterrows():
-                grouped = sizes[(part, place["term"])] > 1
-                if grouped and place["term"] != seen:
-                    rows.append(PaperRow(str(place["term"]), (), "head"))
-                seen = place["term"]
-                cells = tuple(self._cell(name, str(feature)) for name in names)
-                rows.append(PaperRow(str(feature), cells, "inner" if grouped else "row"))
+        rows = [
+            PaperRow(
+                step.label,
+                () if step.row is None else tuple(self._cell(name, step.row) for name in names),
+                step.kind,
+            )
+            for step in walk(self.places)
+        ]
         for fact, values in self.facts.iterrows():
             rows.append(PaperRow(str(fact), tuple(map(str, values)), "foot"))
         return PaperTable(
@@ -73,14 +83,14 @@ class Comparison:
             numeric=(True,) * len(names),
             caption=caption,
             label=label,
-            notes=(NOTE,) if notes else (),
+            notes=self.notes if notes else (),
         )
 
-    def _cell(self, name: str, feature: str) -> str:
-        row = self.table.loc[feature, name]
-        if pd.isna(row["upper"]):
+    def _cell(self, name: str, row: int) -> str:
+        found = self.table[name].iloc[row]
+        if pd.isna(found["upper"]):
             return "-"
-        return f"[{format_bound(row['lower'])}, {format_bound(row['upper'])}]{STARS[row['relevance']]}"
+        return f"[{format_bound(found['lower'])}, {format_bound(found['upper'])}]{STARS.get(found['relevance'], '')}"
 
     def to_latex(self, path: str | Path | None = None, **options: Any) -> str:
         """Return the comparison as LaTeX, and write it when a path is given."""
@@ -94,9 +104,9 @@ class Comparison:
         """Return the comparison as HTML, and write it when a path is given."""
         return self.paper(**options).to_html(path)
 
-    def to_csv(self, path: str | Path | None = None) -> str:
+    def to_csv(self, path: str | Path | None = None, **options: Any) -> str:
         """Return the comparison as CSV, and write it when a path is given."""
-        return self.paper(notes=False).to_csv(path)
+        return self.paper(**options).to_csv(path)
 
     def to_word(self, path: str | Path, **options: Any) -> Path:
         """Write the comparison to a Word document (needs the extra ``word``)."""
@@ -109,8 +119,8 @@ class Comparison:
         return self.to_html()
 
 
-def compare(fits: Mapping[str, RelboundsResults]) -> Comparison:
-    """Put fits side by side: the same features in the same rows, one column a fit.
+def compare_fits(fits: Mapping[str, HasFacts]) -> Comparison:
+    """Put fits side by side: the same terms in the same rows, one column a fit.
 
     Parameters
     ----------
@@ -126,43 +136,52 @@ def compare(fits: Mapping[str, RelboundsResults]) -> Comparison:
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
     >>> fit = rb.relbounds("severity ~ age + stiffness + crp + esr", data, C=0.1, probes=10)
-    >>> both = rb.compare({"all": fit, "no crp": fit.constrain({"crp": "off"})})
+    >>> both = rb.compare_fits({"all": fit, "no crp": fit.constrain({"crp": "off"})})
     >>> both.table.loc["esr", ("no crp", "relevance")]
     'strong'
     """
-    from relbounds.results import RelboundsResults
-
     if not isinstance(fits, Mapping) or not fits:
         raise OptionError(
-            "compare() takes a mapping from names to fits, such as {'all': fit1, 'no age': fit2}."
+            "compare_fits() takes a mapping from names to fits, such as {'all': fit1, 'no age': fit2}."
         )
-    for name, fit in fits.items():
-        if not isinstance(fit, RelboundsResults):
-            raise OptionError(
-                f"'{name}' is not a fit but a {type(fit).__name__}; give results of relbounds()."
-            )
-    parts = pd.concat([fit.table[["part", "term"]] for fit in fits.values()])
-    parts = parts[~parts.index.duplicated()]
-    # regular features first, whatever order the fits came in
-    order = parts["part"].map({"regular": 0, "privileged": 1}).sort_values(kind="stable").index
-    parts = parts.loc[order]
-    columns = ["lower", "upper", "relevance"]
+    facts = {str(name): _facts_of(name, fit) for name, fit in fits.items()}
+    places = pd.concat([one.table[[c for c in PLACED if c in one.table]] for one in facts.values()])
+    places = places[~places.index.duplicated()]
+    shown = [step.row for step in walk(places) if step.row is not None]
+    # regular features first and levels under their terms, whatever order the fits came in
+    places = places.iloc[_by_term(places, shown)]
     table = pd.concat(
-        {str(name): fit.table[columns].reindex(parts.index) for name, fit in fits.items()}, axis=1
+        {name: one.table[list(COMPARED)].reindex(places.index) for name, one in facts.items()}, axis=1
     )
-    facts = pd.DataFrame({str(name): _facts(fit) for name, fit in fits.items()})
-    return Comparison(table, facts, parts)
+    lines = pd.DataFrame({name: dict(one.compared) for name, one in facts.items()}).fillna("-")
+    return Comparison(table, lines, places, (NOTE, *_caveats(facts)))
 
 
-def _facts(fit: RelboundsResults) -> dict[str, str]:
-    base, counts = fit.baseline, fit.table["relevance"].value_counts()
-    return {
-        "Observations": str(len(fit.design.y)),
-        "C": f"{base.C:.3g}",
-        "Norm": f"{base.mu:.3g}",
-        "Loss": f"{base.rho:.3g}",
-        "Delta": f"{fit.delta:.3g}",
-        f"{base.metric}, training": f"{fit.score():.3f}",
-        f"{base.metric}, cross-validated": "-" if base.cv_score is None else f"{base.cv_score:.3f}",
-        "Strong/weak/irrelevant": "/".join(str(counts.get(k, 0)) for k in STARS),
-    }
+def _facts_of(name: Any, fit: Any) -> Facts:
+    facts = getattr(fit, "facts", None)
+    if not isinstance(facts, Facts) or not set(COMPARED) <= set(facts.table.columns):
+        raise OptionError(
+            f"'{name}' is not a fit with relevance bounds but a {type(fit).__name__}; give results of relbounds() "
+            "or forest_relevance()."
+        )
+    return facts
+
+
+def _by_term(places: pd.DataFrame, shown: list[int]) -> list[int]:
+    """Return rows in the order shown, those of one term together where several fits add to it."""
+    first: dict[tuple[str, str], int] = {}
+    keys = [(str(places["part"].iloc[i]), str(places["term"].iloc[i])) for i in shown]
+    for at, key in enumerate(keys):
+        first.setdefault(key, at)
+    return [shown[at] for at in sorted(range(len(shown)), key=lambda at: (first[keys[at]], at))]
+
+
+def _caveats(facts: Mapping[str, Facts]) -> list[str]:
+    """Return every note of every fit once, with the fits it belongs to where that is not all of them."""
+    owners: dict[str, list[str]] = {}
+    for name, one in facts.items():
+        for note in one.notes:
+            owners.setdefault(note, []).append(name)
+    return [
+        note if len(names) == len(facts) else f"{', '.join(names)}: {note}" for note, names in owners.items()
+    ]

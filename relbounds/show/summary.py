@@ -1,121 +1,119 @@
-"""The summary table of a fit, laid out like the regression summaries its readers know."""
+"""The summary of a fit, laid out like the regression summaries its readers know."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-import pandas as pd
 from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
 
+from relbounds.show.columns import column
+from relbounds.show.escaping import defuse, escape_latex, visible
+from relbounds.show.facts import Facts
+from relbounds.show.paper_tables import PaperRow, PaperTable, paper_table, row_cells
+from relbounds.show.templates import markup, render
+from relbounds.show.walk import Step, walk
+
+if TYPE_CHECKING:
+    from relbounds.show.facts import Pairs
+
 HEAD = {**fmt_2cols, "data_fmts": ["%s"], "stub_fmt": "%s", "data_aligns": "rlr", "colwidths": None}
-BODY = {
-    **fmt_params,
-    "data_fmts": ["%s"],
-    "colsep": "  ",
-    "colwidths": 6,
-    "data_aligns": "rrrrrrrcc",
-    "header_align": "r",
-}
-HEADERS = ("weight", "lower", "upper", "[signed", "range]", "P>noise", "P adj.", "relevance", "dir.")
+BODY = {**fmt_params, "data_fmts": ["%s"], "colsep": "  ", "colwidths": 6, "header_align": "r"}
+NARROWEST = 72
 
 
-def format_p(p: float) -> str:
-    """Format a p-value as R does.
+class FitSummary(Summary):
+    """A statsmodels ``Summary`` whose HTML, LaTeX and CSV show names from the data as text and keep every note.
 
     Examples
     --------
-    >>> format_p(0.0234), format_p(0.0000002), format_p(1.0)
-    ('0.023', '<0.001', '1.000')
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"upper": [0.3]}, index=["<b>"])
+    >>> "&lt;b&gt;" in summarise(Facts("Bounds", "y ~ .", "y", table=table, columns=("upper",))).as_html()
+    True
     """
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__()
+        self.facts = facts
+
+    def as_html(self) -> str:
+        """Return header, table and notes as HTML."""
+        shown = paper_table(self.facts, columns=_columns(self.facts))
+        return render("summary.html", facts=self.facts, body=markup(shown.to_html()))
+
+    def as_latex(self, label: str = "") -> str:
+        """Return header, table and notes as LaTeX; it needs ``\\usepackage{booktabs}``."""
+        facts = self.facts
+        shown = paper_table(facts, columns=_columns(facts), notes=False)
+        notes = " ".join(escape_latex(note) for note in facts.notes)
+        lines = [r"\begin{center}", rf"\textbf{{{escape_latex(facts.title)}}}", ""]
+        if label:
+            lines.append(rf"\label{{{label}}}")
+        lines += [
+            _header_table(facts.left, facts.right).latex_tabular(),
+            "",
+            r"\medskip",
+            "",
+            shown.latex_tabular(),
+        ]
+        lines += [r"\end{center}", rf"{{\footnotesize \emph{{Notes.}} {notes}}}"]
+        return "\n".join(lines) + "\n"
+
+    def as_csv(self) -> str:
+        """Return the summary as CSV: header pairs, the table, and the notes, each on lines of their own."""
+        facts = self.facts
+        head = [f"{_quoted(name)},{_quoted(value)}" for name, value in (*facts.left, *facts.right) if name]
+        shown = paper_table(facts, columns=_columns(facts), notes=False)
+        return "\n".join([*head, "", shown.to_csv(), *map(_quoted, facts.notes)]) + "\n"
+
+    def _repr_latex_(self) -> None:
+        """Notebooks show the HTML: LaTeX tables are not what their mathematics can set."""
+        return None
 
 
-def format_bound(value: float) -> str:
-    """Format a bound with three decimals, and never a minus before zero.
-
-    Examples
-    --------
-    >>> format_bound(-0.0001), format_bound(0.25)
-    ('0.000', '0.250')
-    """
-    text = f"{value:.3f}"
-    return "0.000" if text == "-0.000" else text
-
-
-def grouped_rows(
-    table: pd.DataFrame, width: int, cells_of: Callable[[pd.Series], list[str]]
-) -> tuple[list[str], list[list[str]]]:
-    """Return the stubs and cells of a feature block: one row a feature, under its term and its part."""
-    stubs: list[str] = []
-    cells: list[list[str]] = []
-    blank = [""] * width
-    parts = list(dict.fromkeys(table["part"]))
-    sizes = table.groupby(["part", "term"], sort=False).size()
-    for part in parts:
-        if len(parts) > 1:
-            stubs.append(f"{part} features")
-            cells.append(blank)
-        seen = None
-        for name, row in table[table["part"] == part].iterrows():
-            grouped = sizes[(part, row["term"])] > 1
-            if grouped and row["term"] != seen:
-                stubs.append(str(row["term"]))
-                cells.append(blank)
-            seen = row["term"]
-            stubs.append(f"  {name}" if grouped else str(name))
-            cells.append(cells_of(row))
-    return stubs, cells
-
-
-def feature_rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return the stubs and cells of the feature block of relevance bounds."""
-    return grouped_rows(table, len(HEADERS), _bound_cells)
-
-
-def _bound_cells(row: pd.Series) -> list[str]:
-    return [
-        format_bound(row["weight"]),
-        format_bound(row["lower"]),
-        ("<= " if row.get("screened", False) else "") + format_bound(row["upper"]),
-        format_bound(row["signed_lower"]),
-        format_bound(row["signed_upper"]),
-        format_p(row["p_noise"]),
-        format_p(row["p_adjusted"]),
-        str(row["relevance"]),
-        str(row["direction"]),
+def summarise(facts: Facts) -> FitSummary:
+    """Build the three blocks of a summary: header pairs, one row a term with its levels under it, notes."""
+    wanted = _columns(facts)
+    table = facts.table
+    shown = [column(name, table[name]) for name in wanted]
+    steps = walk(table)
+    blank = [""] * len(wanted)
+    cells = [
+        blank if step.row is None else list(map(visible, row_cells(table, step, wanted, facts.smallest_p)))
+        for step in steps
     ]
-
-
-def summary(
-    title: str,
-    left: Sequence[tuple[str, str]],
-    right: Sequence[tuple[str, str]],
-    table: pd.DataFrame,
-    notes: Sequence[str],
-) -> Summary:
-    """Build the three blocks of a summary: header pairs, one row a feature, notes."""
-    stubs, cells = feature_rows(table)
-    body = SimpleTable(cells, headers=list(HEADERS), stubs=stubs, txt_fmt=BODY)
-    return layout(title, left, right, body, notes)
-
-
-def layout(
-    title: str,
-    left: Sequence[tuple[str, str]],
-    right: Sequence[tuple[str, str]],
-    body: SimpleTable,
-    notes: Sequence[str],
-) -> Summary:
-    """Set header pairs over a feature block, and notes under it."""
+    body = SimpleTable(
+        cells,
+        headers=[one.summary_head or one.head for one in shown],
+        stubs=[_stub(step) for step in steps],
+        txt_fmt={**BODY, "data_aligns": "".join("c" if one.word else "r" for one in shown)},
+    )
     width = max(len(line) for line in body.as_text().splitlines())
-    depth = max(len(left), len(right))
-    left, right = ([*pairs, *[("", "")] * (depth - len(pairs))] for pairs in (left, right))
+    out = FitSummary(facts)
+    out.tables = [_head(facts, width), body]
+    lines = ["Notes:"]
+    for i, note in enumerate(facts.notes, start=1):
+        lines += textwrap.wrap(f"[{i}] {visible(note)}", max(width, NARROWEST), subsequent_indent="    ")
+    out.add_extra_txt(lines)
+    return out
+
+
+def _columns(facts: Facts) -> list[str]:
+    return [name for name in facts.columns if name in facts.table]
+
+
+def _stub(step: Step) -> str:
+    return ("  " if step.kind == "inner" else "") + visible(step.label)
+
+
+def _head(facts: Facts, width: int) -> SimpleTable:
+    """Set the header pairs in two columns that take the width of the table under them."""
+    left, right = _even(facts.left, facts.right)
     right = [(f"  {name}", value) for name, value in right]
-    # the header block takes the width of the feature block, as readers of regression tables expect
-    widths = [max(len(pair[i]) for pair in pairs) for pairs in (left, right) for i in (0, 1)]
+    widths = [max((len(pair[i]) for pair in pairs), default=0) for pairs in (left, right) for i in (0, 1)]
     spare = max(0, width - sum(widths) - 3)
     widths[1] += spare // 2
     widths[3] += spare - spare // 2
@@ -123,16 +121,29 @@ def layout(
         SimpleTable(
             [[value] for _, value in pairs],
             stubs=[name for name, _ in pairs],
-            title=title,
+            title=facts.title,
             txt_fmt={**HEAD, "colwidths": widths},
         )
         for pairs in (left, right)
     )
     head.extend_right(other)
-    out = Summary()
-    out.tables = [head, body]
-    lines = ["Notes:"]
-    for i, note in enumerate(notes, start=1):
-        lines += textwrap.wrap(f"[{i}] {note}", max(width, 72), subsequent_indent="    ")
-    out.add_extra_txt(lines)
-    return out
+    return head
+
+
+def _even(left: Pairs, right: Pairs) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return both halves of a header with as many lines, safe to print."""
+    depth = max(len(left), len(right))
+    one, two = (
+        [(visible(name), visible(value)) for name, value in (*pairs, *[("", "")] * (depth - len(pairs)))]
+        for pairs in (left, right)
+    )
+    return one, two
+
+
+def _header_table(left: Pairs, right: Pairs) -> PaperTable:
+    rows = [PaperRow(one[0], (one[1], two[0], two[1])) for one, two in zip(*_even(left, right), strict=True)]
+    return PaperTable(("", "", "", ""), tuple(rows), (True, False, True))
+
+
+def _quoted(text: str) -> str:
+    return '"' + defuse(visible(text)).replace('"', '""') + '"'

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from explored import copies, privileged, regression, severity
 
 import relbounds as rb
 from relbounds.explore.stability import subsample
+from relbounds.show.paper_tables import paper_table
 
 
 def test_frequencies_add_up_and_the_table_has_its_column():
@@ -19,9 +22,10 @@ def test_frequencies_add_up_and_the_table_has_its_column():
     assert found.table["stability"].tolist() == own
     assert found.frequencies.loc["stiffness"].idxmax() == "strong"
     assert "4 subsamples of 80% of the rows" in repr(found)
-    from relbounds.show.paper_tables import fit_table
-
-    assert "stability" in fit_table(fit, table=found.table).to_markdown()
+    assert (
+        "stability"
+        in paper_table(replace(fit.facts, table=found.table, columns=("stability",))).to_markdown()
+    )
 
 
 def test_workers_and_seeds():

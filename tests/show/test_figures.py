@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -13,8 +11,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 import relbounds as rb
-from relbounds.show.figures.bounds import colours, lines_of, plot_bounds, shorten
-from relbounds.show.figures.others import plot_groups, plot_scores, plot_stability, plot_sweep, plot_tuning
+from relbounds.show.facts import Facts
+from relbounds.show.figures.bounds import plot_bounds
+from relbounds.show.figures.style import colours, lines_of, shorten
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +45,8 @@ def wide(d=60, privileged=5):
         },
         index=pd.Index(names + extra, name="feature"),
     )
-    noise = {"regular": (None, SimpleNamespace(upper=0.1)), "privileged": (None, SimpleNamespace(upper=0.15))}
-    return SimpleNamespace(table=table, _fitted=SimpleNamespace(intervals=noise, wishes={}, before=None))
+    noise = {("regular", None): 0.1, ("privileged", None): 0.15}
+    return Facts("Bounds", "y ~ .", "y", table=table, columns=("lower", "upper"), noise=noise)
 
 
 def bars(ax):
@@ -78,8 +77,18 @@ def test_bars_reach_from_lower_to_upper_in_the_colour_of_their_class():
 
 def test_labels_terms_and_parts():
     labels = [line.label for line in lines_of(severity().table)]
-    assert labels[:7] == ["age", "stiffness", "platelets", "crp", "esr", "il6", "sodium"]
-    assert labels[7:] == ["sex", "female", "male", "unknown"]
+    assert labels == [
+        "age",
+        "stiffness",
+        "platelets",
+        "crp",
+        "esr",
+        "il6",
+        "sodium",
+        "sex",
+        "  female",
+        "  male",
+    ]
     fit = privileged()
     texts = [text.get_text() for text in fit.plot().get_yticklabels()]
     assert "regular features" in texts and "privileged features" in texts
@@ -94,13 +103,17 @@ def test_noise_is_drawn_for_each_part_and_each_term_of_several_columns():
     assert noise["_noise regular"].get_xdata()[0] == pytest.approx(fit._fitted.intervals["regular"][1].upper)
 
 
-def test_directions_are_marked():
+def test_directions_are_marked_beside_the_bars():
     fit = severity()
-    markers = [line.get_marker() for line in fit.plot().lines]
+    ax = fit.plot()
     relevant = fit.table[fit.table["relevance"] != "irrelevant"]
-    assert markers.count("+") == (relevant["direction"] == "+").sum()
-    assert markers.count("_") == (relevant["direction"] == "-").sum()
-    assert "+" not in [line.get_marker() for line in fit.plot(direction=False).lines]
+    for sign, marker in (("+", "^"), ("-", "v")):
+        marks = [line for line in ax.lines if line.get_label() == f"_direction {sign}"]
+        assert len(marks) == (relevant["direction"] == sign).sum()
+        assert all(line.get_marker() == marker for line in marks)
+        # beyond the longest bar, where no mark can be taken for the end of one
+        assert all(line.get_xdata()[0] > fit.table["upper"].max() for line in marks)
+    assert not [line for line in fit.plot(direction=False).lines if line.get_label().startswith("_direction")]
 
 
 @pytest.mark.parametrize("orientation", ["horizontal", "vertical"])
@@ -165,8 +178,8 @@ def test_colours_can_be_told_apart_without_hue():
         linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    lights = sorted(light(colour) for colour in colours().values())
-    assert lights[1] / lights[0] > 1.3 and len(set(colours().values())) == 3
+    lights = sorted(light(colours()[name]) for name in ("strong", "weak", "irrelevant"))
+    assert lights[1] / lights[0] > 1.3 and lights[2] / lights[1] > 1.3
 
 
 def test_shorten_keeps_both_ends():
@@ -183,7 +196,7 @@ def test_vector_output(tmp_path):
 
 def test_groups_share_the_order_of_the_tree():
     found = eight(0.1).groups()
-    ax = plot_groups(found)
+    ax = eight(0.1).plot_groups(groups=found)
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert sorted(names) == sorted(found.labels.index)
     # stand-ins are neighbours
@@ -201,28 +214,28 @@ def test_groups_into_axes():
 
 def test_sweep_changes_colour_where_the_class_does():
     found = copies().sweep_delta([0.001, 0.05, 3.0], probes=3)
-    ax = plot_sweep(found)
+    ax = copies().plot_sweep_delta(sweep=found)
     shades = {to_rgb(c.get_facecolor()[0]) for c in ax.collections}
     assert shades == {to_rgb(colours()[name]) for name in set(found.table["relevance"])}
     assert len(ax.collections) == len(found.classes) + len(found.changes)
     assert ax.get_xscale() == "log" and ax.get_xlim() == (0.001, 3.0)
     _, given = plt.subplots()
-    assert plot_sweep(found, ax=given, features=["x1"]) is given
+    assert copies().plot_sweep_delta(given, sweep=found, features=["x1"]) is given
 
 
 def test_stability_bars_fill_the_row():
     found = copies().stability(n_resamples=3, probes=3)
-    ax = plot_stability(found)
+    ax = copies().plot_stability(stability=found)
     widths = np.array([patch.get_width() for patch in ax.patches]).reshape(3, -1)
     assert np.allclose(widths.sum(axis=0), 1.0)
     assert [text.get_text() for text in ax.get_yticklabels()] == found.table.index.tolist()
     _, given = plt.subplots()
-    assert plot_stability(found, ax=given) is given
+    assert copies().plot_stability(given, stability=found) is given
 
 
 def test_scores_by_level_with_thresholds():
     fit = severity()
-    ax = plot_scores(fit)
+    ax = fit.plot_scores()
     assert [text.get_text() for text in ax.get_yticklabels()] == ["none", "mild", "moderate", "severe"]
     drawn = sum(len(c.get_offsets()) for c in ax.collections)
     assert drawn == len(fit.design.y)
@@ -247,7 +260,7 @@ def test_scores_need_rows():
 def test_tuning():
     data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
     fit = rb.relbounds(data.formula, data.data, C=[0.1, 1.0, 10.0], probes=3, solver="auto")
-    ax = plot_tuning(fit)
+    ax = fit.plot_tuning()
     assert ax.get_xscale() == "log" and ax.lines[-1].get_xdata()[0] == fit.baseline.C
     with pytest.raises(rb.OptionError, match="fixed"):
-        plot_tuning(copies())
+        copies().plot_tuning()

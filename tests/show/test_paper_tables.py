@@ -14,8 +14,8 @@ import pytest
 from explored import copies, privileged, regression, severity
 
 import relbounds as rb
-from relbounds.show.paper_tables import PaperRow, PaperTable, escape_latex, fit_table
-from relbounds.show.report import write_report
+from relbounds.show.escaping import escape_latex
+from relbounds.show.paper_tables import PaperRow, PaperTable
 
 AWKWARD = PaperTable(
     heads=("feature", "a_b", "P>noise"),
@@ -81,7 +81,7 @@ def compile_latex(body, folder):
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX engine (Debian: texlive-latex-base)")
 def test_latex_compiles(tmp_path):
     fit = severity()
-    both = rb.compare({"all": fit, "no crp & co": fit.constrain({"crp": "off"})})
+    both = rb.compare_fits({"all": fit, "no crp & co": fit.constrain({"crp": "off"})})
     body = "\n".join(
         [
             AWKWARD.to_latex(),
@@ -117,7 +117,7 @@ def test_escapes():
 
 
 def test_markdown_is_a_rectangle():
-    for table in (AWKWARD, fit_table(severity())):
+    for table in (AWKWARD, severity().paper_table()):
         lines = [line for line in table.to_markdown().splitlines() if line.startswith("|")]
         counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
         assert counts == {len(table.heads) + 1}
@@ -132,7 +132,10 @@ def test_html_is_well_formed():
 def test_csv_has_every_digit():
     fit = severity()
     again = pd.read_csv(io.StringIO(fit.to_csv()), index_col="feature")
-    assert list(again.columns) == list(fit.table.columns)
+    assert list(again.columns) == [*fit.table.columns, "notes"]
+    assert again["notes"].iloc[0].startswith("lower and upper") and again["notes"].iloc[1:].isna().all()
+    plain = pd.read_csv(io.StringIO(fit.to_csv(notes=False)), index_col="feature")
+    assert list(plain.columns) == list(fit.table.columns)
     assert again["upper"].to_numpy() == pytest.approx(fit.table["upper"].to_numpy(), abs=0)
 
 
@@ -145,7 +148,7 @@ def test_files_are_written_and_missing_folders_are_named(tmp_path):
         with pytest.raises(rb.OptionError, match="does not exist"):
             getattr(fit, f"to_{kind}")(tmp_path / "nowhere" / "table")
     with pytest.raises(rb.OptionError, match="does not exist"):
-        fit.report(tmp_path / "nowhere" / "report.html")
+        fit.write_report(tmp_path / "nowhere" / "report.html")
 
 
 def test_columns_can_be_chosen():
@@ -167,22 +170,22 @@ def test_word(tmp_path):
     AWKWARD.to_word(tmp_path / "awkward.docx")
 
 
-def test_compare_puts_fits_side_by_side():
+def test_compare_fits_puts_fits_side_by_side():
     fit = severity()
     held = fit.constrain({"crp": "off"})
-    both = rb.compare({"all": fit, "no crp": held})
+    both = rb.compare_fits({"all": fit, "no crp": held})
     assert both.table.loc["esr", ("all", "upper")] == fit.table.loc["esr", "upper"]
     assert both.facts.loc["Observations"].tolist() == ["150", "150"]
     text = repr(both)
     assert text.splitlines()[0].split() == ["all", "no", "crp"]
     assert "**" in text and "Strong/weak/irrelevant" in text
     parse(both.to_html())
-    assert both.to_csv().splitlines()[0] == ",all,no crp"
+    assert both.to_csv(notes=False).splitlines()[0] == ",all,no crp"
     assert r"\begin{tabular}{lrr}" in both.to_latex()
 
 
-def test_compare_different_formulas():
-    both = rb.compare({"one": copies(), "two": privileged()})
+def test_compare_fits_different_formulas():
+    both = rb.compare_fits({"one": copies(), "two": privileged()})
     assert both.table["one"].loc["z1"].isna().all()
     text = both.to_markdown()
     assert "*privileged features*" in text
@@ -190,17 +193,17 @@ def test_compare_different_formulas():
     assert row.split("|")[2].strip() == "-"
 
 
-def test_compare_refuses_nonsense():
+def test_compare_fits_refuses_nonsense():
     with pytest.raises(rb.OptionError, match="mapping"):
-        rb.compare([copies()])
-    with pytest.raises(rb.OptionError, match="not a fit"):
-        rb.compare({"a": 3})
+        rb.compare_fits([copies()])
+    with pytest.raises(rb.OptionError, match="not a fit with"):
+        rb.compare_fits({"a": 3})
 
 
 @pytest.mark.parametrize("make", [severity, privileged, regression])
 def test_report_is_one_file_without_links_outside(make, tmp_path):
     fit = make()
-    path = write_report(fit, tmp_path / "report.html", title="A & B")
+    path = fit.write_report(tmp_path / "report.html", title="A & B")
     text = path.read_text(encoding="utf-8")
     seen = parse(text)
     assert "<title>A &amp; B</title>" in text
@@ -220,7 +223,7 @@ def test_report_is_one_file_without_links_outside(make, tmp_path):
 def test_report_with_everything(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        path = copies().report(tmp_path / "report.html", groups=True, sweep=True, stability=2)
+        path = copies().write_report(tmp_path / "report.html", groups=True, sweep=True, stability=2)
     text = path.read_text(encoding="utf-8")
     for heading in ("Groups", "Tolerance", "Stability"):
         assert f"<h2>{heading}</h2>" in text
@@ -228,7 +231,7 @@ def test_report_with_everything(tmp_path):
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium (Debian: chromium)")
 def test_report_opens_in_a_browser_without_errors(tmp_path):
-    path = copies().report(tmp_path / "report.html")
+    path = copies().write_report(tmp_path / "report.html")
     done = subprocess.run(
         [
             "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",

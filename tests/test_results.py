@@ -46,9 +46,11 @@ def test_summary_is_a_statsmodels_summary_in_three_blocks(fit):
         "Family:",
         "No. Observations:",
         "Delta:",
-        "Probes:",
-        "Certified gap:",
-        "seed 0",
+        "Control:",
+        "Permutations, refits:",
+        "Seed:",
+        "Certificate:",
+        "not distinguishable from noise",
         "P>noise",
     ):
         assert word in text
@@ -68,7 +70,7 @@ def test_levels_stand_under_their_term():
     data["site"] = np.array(list("ABC"))[np.arange(150) % 3]
     fit = rb.relbounds("severity ~ age + crp + sex + site", data, C=0.1, probes=4)
     lines = fit.summary().as_text().splitlines()
-    here = next(i for i, line in enumerate(lines) if line.split() == ["site"])
+    here = next(i for i, line in enumerate(lines) if line.split()[:1] == ["site"])
     assert lines[here + 1].startswith("  site[A]") and lines[here + 3].startswith("  site[C]")
     assert fit.table["term"].tolist() == ["age", "crp", "sex", *["site"] * 3]
     assert fit.table.index[2] == "sex: male - female"
@@ -136,8 +138,33 @@ def test_certificate_is_small(fit):
     assert 0 <= fit.certificate <= 1e-6
 
 
-def test_numbers_of_the_user_interface_are_in_the_summary(fit):
+def test_numbers_of_the_user_interface_are_in_the_summary(fit, simulated):
     text = str(fit.summary())
+    noise = fit._fitted.noise
+    assert f"{noise.permutations}, {noise.refits}" in text and "fwer, alpha 0.05" in text
     row = fit.intervals.loc[("regular", "upper")]
-    assert f"{row['probes']:.0f} of {row['drawn']:.0f} drawn" in text
     assert f"{row['upper']:.3f}" in text
+    published = rb.relbounds(simulated.formula, simulated.data, C=0.5, probes=20, **rb.published)
+    text, row = str(published.summary()), published.intervals.loc[("regular", "upper")]
+    assert f"{row['probes']:.0f} of {row['drawn']:.0f} drawn" in text and "published, level 0.999" in text
+
+
+def test_selection_speaks_of_terms():
+    data = rb.datasets.load_severity().iloc[:150]
+    data["site"] = np.array(list("ABC"))[np.arange(150) % 3]
+    fit = rb.relbounds("severity ~ stiffness + C(site) | adjust(sex)", data, C=0.1, delta=0.05)
+    every = fit.selected() + fit.selected("irrelevant")
+    assert sorted(every) == ["C(site)", "stiffness"]
+    assert fit.selected_formula("strong") == "severity ~ stiffness | adjust(sex)"
+    text = fit.summary().as_text()
+    assert "adjusted for" in text and "no class" in text
+
+
+def test_methods_text_names_every_setting(fit):
+    text = fit.methods_text()
+    for words in (
+        "10 terms", "ordinal response y with 5 levels", "150 observations", "C = 0.5", "40 refits", "999 permutations",
+        "seed 0", "at most 0.05", "not distinguishable from noise", rb.__version__, "10.1016/j.neucom.2019.12.133",
+        "10.1016/j.neucom.2017.11.074", "Chu, W.", "y ~ .",
+    ):  # fmt: skip
+        assert words in text, words

@@ -73,7 +73,7 @@ def _data(fitted: Fitted) -> str:
         f"{design.response}{levels} was measured on {counted(len(design.y), 'observation')}"
     )
     if design.cluster is not None:
-        said += f" in {counted(int(design.cluster.max()) + 1, "cluster")}, kept whole throughout"
+        said += f" in {counted(int(design.cluster.max()) + 1, 'cluster')}, kept whole throughout"
     if design.n_dropped:
         said += f" ({counted(design.n_dropped, 'further row')} with missing values left out)"
     if design.times is not None:

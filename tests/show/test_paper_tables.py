@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import html.parser
 import io
 import re
@@ -11,11 +12,14 @@ import warnings
 
 import pandas as pd
 import pytest
+import shown
 from explored import copies, privileged, regression, severity
 
 import relbounds as rb
+from relbounds.show.comparison import compare_fits
 from relbounds.show.escaping import escape_latex
-from relbounds.show.paper_tables import PaperRow, PaperTable
+from relbounds.show.paper_tables import PaperRow, PaperTable, csv_of, paper_table
+from relbounds.show.summary import summarise
 
 AWKWARD = PaperTable(
     heads=("feature", "a_b", "P>noise"),
@@ -80,21 +84,31 @@ def compile_latex(body, folder):
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX engine (Debian: texlive-latex-base)")
 def test_latex_compiles(tmp_path):
-    fit = severity()
-    both = rb.compare_fits({"all": fit, "no crp & co": fit.constrain({"crp": "off"})})
+    facts = shown.facts()
+    nasty = shown.facts(table=shown.table().rename(index=dict(zip(shown.table().index, NASTY, strict=False))))
     body = "\n".join(
         [
             AWKWARD.to_latex(),
-            fit.to_latex(caption="Bounds of 100%", label="tab:fit"),
-            privileged().to_latex(columns=["signed_lower", "signed_upper", "relevance"]),
-            both.to_latex(caption="Two fits"),
+            paper_table(facts, caption="Bounds of 100%", label="tab:fit_1").to_latex(),
+            paper_table(nasty, columns=["signed_lower", "signed_upper", "relevance"]).to_latex(),
+            compare_fits({"all & more": Shown(facts), "no_crp": Shown(shown.what_if())}).to_latex(
+                caption="Two fits"
+            ),
+            summarise(nasty).as_latex(),
         ]
     )
     compile_latex(body, tmp_path)
 
 
+class Shown:
+    """Anything that has facts can be compared."""
+
+    def __init__(self, facts):
+        self.facts = facts
+
+
 def test_latex_uses_booktabs_and_no_siunitx():
-    text = severity().to_latex(caption="A", label="tab:a")
+    text = paper_table(shown.facts(), caption="A", label="tab:a").to_latex()
     for command in (
         r"\toprule",
         r"\midrule",
@@ -105,8 +119,136 @@ def test_latex_uses_booktabs_and_no_siunitx():
     ):
         assert command in text
     assert r"\SI" not in text and r"\num" not in text and "S[" not in text
-    assert r"\multicolumn{8}{l}{\textit{sex}}" in text
-    assert r"\quad sex[female]" in text
+    assert r"\multicolumn{10}{l}{\textit{adjusted for}}" in text
+    assert r"\quad site[A]" in text and "C(site) & 0.220" in text
+
+
+NASTY = [
+    '<script>alert("x")</script>', "$x_1^2$ & 50% #1 {a} ~b \\c", "*bold* _it_ `code` [a](b) | c", "=cmd|' /C calc'!A0",
+    "+1+1", "-2+3", "@SUM(A1)", "line\nbreak", "\x1b[31mred", "[bracket]", "\u202eright to left", "TNF-α ≤ 5",
+]  # fmt: skip
+
+
+def nasty_facts():
+    return shown.facts(
+        table=shown.table().rename(index=dict(zip(shown.table().index, NASTY, strict=True))),
+        response="<i>y</i>",
+        formula="<b>y</b> ~ .",
+        notes=("<u>note</u> with $ and =1",),
+        left=(("Response:", "<i>y</i>"), ("=1+1", "=2+2")),
+    )
+
+
+class Words(html.parser.HTMLParser):
+    """Gathers the text of a page and the names of its tags."""
+
+    def __init__(self):
+        super().__init__()
+        self.text, self.tags = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def read_page(text):
+    words = Words()
+    words.feed(text)
+    return "".join(words.text), words.tags
+
+
+def visible_nasty():
+    return [name.replace("\n", "\\n").replace("\x1b", "\\x1b").replace("\u202e", "\\u202e") for name in NASTY]
+
+
+def test_html_shows_names_as_text():
+    facts = nasty_facts()
+    for text in (summarise(facts).as_html(), paper_table(facts).to_html(), summarise(facts)._repr_html_()):
+        said, tags = read_page(text)
+        assert tags <= {"div", "p", "strong", "table", "thead", "tbody", "tfoot", "tr", "th", "td", "br"}
+        assert all(name in said for name in visible_nasty())
+
+
+def test_csv_holds_no_formula():
+    for text in (
+        csv_of(nasty_facts()),
+        paper_table(nasty_facts()).to_csv(),
+        summarise(nasty_facts()).as_csv(),
+    ):
+        for row in csv.reader(io.StringIO(text)):
+            for cell in row:
+                assert not cell.startswith(("=", "@", "\t", "\r")), cell
+                if cell.startswith(("+", "-")) and len(cell) > 1:
+                    float(cell)
+    # the name itself is still there
+    assert "'=cmd|' /C calc'!A0" in csv_of(nasty_facts())
+
+
+@pytest.mark.skipif(shutil.which("pandoc") is None, reason="no pandoc")
+def test_markdown_shows_names_as_text():
+    text = paper_table(nasty_facts()).to_markdown()
+    done = subprocess.run(
+        ["pandoc", "-f", "gfm", "-t", "html"], input=text, capture_output=True, text=True, check=True
+    )
+    said, tags = read_page(done.stdout)
+    assert not tags & {"script", "a", "code", "b", "i", "u"}
+    assert all(name in said for name in visible_nasty())
+
+
+def test_markdown_escapes_what_it_would_read():
+    text = paper_table(nasty_facts()).to_markdown()
+    assert "<script>" not in text and "&lt;script&gt;" in text
+    assert r"\*bold\* \_it\_ \`code\` \[a\](b) \| c" in text
+
+
+def test_word_shows_names_as_text(tmp_path):
+    docx = pytest.importorskip("docx", reason="python-docx is not installed")
+    path = paper_table(nasty_facts()).to_word(tmp_path / "table.docx")
+    cells = [row.cells[0].text.strip() for row in docx.Document(str(path)).tables[0].rows]
+    assert all(name in cells for name in visible_nasty())
+
+
+def test_text_stays_in_its_lines():
+    text = summarise(nasty_facts()).as_text()
+    assert "\x1b" not in text and "\u202e" not in text
+    assert any(line.lstrip().startswith("line\\nbreak") for line in text.splitlines())
+
+
+def test_every_caveat_is_in_every_table():
+    facts = shown.facts()
+    table = paper_table(facts)
+    for text in (
+        str(summarise(facts)).replace("\n    ", " "), summarise(facts).as_html(), summarise(facts).as_latex(),
+        summarise(facts).as_csv(), table.to_latex(), table.to_markdown(), table.to_html(), table.to_csv(),
+        table.to_text(), csv_of(facts), compare_fits({"one": Shown(facts)}).to_markdown(),
+    ):  # fmt: skip
+        for note in shown.NOTES:
+            assert note in text
+
+
+def test_levels_stand_under_their_term_and_adjusting_ones_apart():
+    lines = summarise(shown.facts()).as_text().splitlines()
+    names = [
+        line.split("  ")[0] if not line.startswith(" ") else line.strip().split("  ")[0] for line in lines
+    ]
+    here = names.index("C(site)")
+    assert lines[here + 1].startswith("  site[A]") and lines[here + 3].startswith("  site[C]")
+    assert lines[here].split()[1:] == ["0.220", "0.100", "0.300", "0.001", "0.002", "strong"]
+    block = names.index("adjusted for")
+    assert block > names.index("regular features") and names.index("privileged features") > block
+    # a coefficient, a range, a sign, and no class
+    assert lines[block + 1].split() == ["smoker", "0.310", "0.200", "0.420", "+"]
+    row = next(row for row in paper_table(shown.facts()).rows if row.stub == "smoker")
+    assert row.cells == ("0.310", "", "", "0.200", "0.420", "", "", "", "+")
+
+
+def test_p_values_are_never_smaller_than_the_permutations_can_show():
+    table = shown.table()
+    table["p_adjusted"] = 1e-24
+    text = paper_table(shown.facts(table=table, smallest_p=1 / 51), columns=["p_adjusted"]).to_markdown()
+    assert "&lt;0.02" in text and "0.000" not in text
 
 
 def test_escapes():
@@ -117,7 +259,7 @@ def test_escapes():
 
 
 def test_markdown_is_a_rectangle():
-    for table in (AWKWARD, severity().paper_table()):
+    for table in (AWKWARD, paper_table(shown.facts())):
         lines = [line for line in table.to_markdown().splitlines() if line.startswith("|")]
         counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
         assert counts == {len(table.heads) + 1}
@@ -171,39 +313,48 @@ def test_word(tmp_path):
 
 
 def test_compare_fits_puts_fits_side_by_side():
-    fit = severity()
-    held = fit.constrain({"crp": "off"})
-    both = rb.compare_fits({"all": fit, "no crp": held})
-    assert both.table.loc["esr", ("all", "upper")] == fit.table.loc["esr", "upper"]
-    assert both.facts.loc["Observations"].tolist() == ["150", "150"]
+    facts, held = shown.facts(), shown.what_if()
+    both = compare_fits({"all": Shown(facts), "no crp": Shown(held)})
+    assert both.table.loc["crp", ("all", "upper")] == 0.2
+    assert both.facts.loc["Observations"].tolist() == ["100", "100"]
     text = repr(both)
     assert text.splitlines()[0].split() == ["all", "no", "crp"]
-    assert "**" in text and "Strong/weak/irrelevant" in text
+    assert "**" in text and "[0.000, 0.000]\n" in text
     parse(both.to_html())
     assert both.to_csv(notes=False).splitlines()[0] == ",all,no crp"
     assert r"\begin{tabular}{lrr}" in both.to_latex()
 
 
-def test_compare_fits_different_formulas():
-    both = rb.compare_fits({"one": copies(), "two": privileged()})
-    assert both.table["one"].loc["z1"].isna().all()
+def test_compare_fits_of_different_formulas():
+    one = shown.facts(table=shown.table().drop(["biopsy", "crp"]))
+    two = shown.facts(table=shown.table().drop("age"))
+    both = compare_fits({"one": Shown(one), "two": Shown(two)})
+    assert both.table["one"].loc["biopsy"].isna().all()
     text = both.to_markdown()
     assert "*privileged features*" in text
-    row = next(line for line in text.splitlines() if line.startswith("| z1"))
+    row = next(line for line in text.splitlines() if line.startswith("| biopsy"))
     assert row.split("|")[2].strip() == "-"
+    # levels stay with their term, whichever fit came first
+    stubs = [row.stub for row in both.paper().rows]
+    assert stubs[stubs.index("C(site)") :][:4] == ["C(site)", "site[A]", "site[B]", "site[C]"]
+
+
+def test_compare_fits_of_real_fits():
+    both = rb.compare_fits({"one": copies(), "two": privileged()})
+    assert "Strong/weak/irrelevant" in repr(both)
 
 
 def test_compare_fits_refuses_nonsense():
     with pytest.raises(rb.OptionError, match="mapping"):
         rb.compare_fits([copies()])
-    with pytest.raises(rb.OptionError, match="not a fit with"):
+    with pytest.raises(rb.OptionError, match="not a fit"):
         rb.compare_fits({"a": 3})
 
 
 @pytest.mark.parametrize("make", [severity, privileged, regression])
 def test_report_is_one_file_without_links_outside(make, tmp_path):
     fit = make()
-    path = fit.write_report(tmp_path / "report.html", title="A & B")
+    path = fit.write_report(tmp_path / "report.html", title="A & B", groups=False)
     text = path.read_text(encoding="utf-8")
     seen = parse(text)
     assert "<title>A &amp; B</title>" in text
@@ -216,7 +367,7 @@ def test_report_is_one_file_without_links_outside(make, tmp_path):
     assert len(identifiers) == len(set(identifiers))
     for name in fit.table.index:
         assert name in text
-    for heading in ("Summary", "Relevance", "Model", "Data", "Settings", "How to cite"):
+    for heading in ("Summary", "Relevance", "Model", "Data", "Settings", "Methods", "How to cite"):
         assert f"<h2>{heading}</h2>" in text
 
 

@@ -33,7 +33,7 @@ LONGEST = 30
 THICK = 0.66
 LETTER = 0.055  # inches a letter of a label takes
 DASHED = (0, (4, 2))
-UNDER_AXIS = 27.0  # points that ticks, their numbers and the label of an axis take
+UNDER_AXIS = 30.0  # points that ticks, their numbers and the label of an axis take
 # One colour, one meaning: these belong to the classes, and no figure uses them for anything else. Dark blue, orange and
 # light grey also differ in lightness, so that they can be told apart in print without colour.
 CLASS_COLOURS = {

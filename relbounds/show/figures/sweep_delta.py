@@ -71,7 +71,7 @@ def plot_sweep_delta(
         rows = sweep.table.xs(first.index[line.row], level="feature")
         base = line.position + 0.42
         low, high = (base - TALLEST * rows[name].to_numpy() / reach for name in ("lower", "upper"))
-        ax.axhline(base, color=faint(ax, 0.2), linewidth=0.5, zorder=0)
+        ax.axhline(base, color=faint(ax, 0.3), linewidth=0.5, zorder=0)
         _band(ax, deltas, low, high, rows["relevance"].tolist(), paint=paint)
     _scale(ax, deltas)
     if deltas[0] <= sweep.delta <= deltas[-1]:

@@ -43,7 +43,7 @@ def complete_rows(
     return ~gone, [f"{dropped} row{'s' * (dropped > 1)} dropped for missing values ({shown})."]
 
 
-def made_missing(parts: Iterable[Learned], value: pd.Series, whole: NDArray[np.bool_]) -> str:
+def made_missing(parts: Iterable[Learned], response: NDArray[np.bool_], whole: NDArray[np.bool_]) -> str:
     """Say which transforms gave missing values although their columns had none."""
     counts: dict[str, int] = {}
     for learned in parts:
@@ -51,8 +51,8 @@ def made_missing(parts: Iterable[Learned], value: pd.Series, whole: NDArray[np.b
         for term, column in zip(terms, np.isnan(learned.values).T, strict=True):
             if column.any():
                 counts[term] = max(counts.get(term, 0), int(column.sum()))
-    if value.isna().any():
-        counts["the response"] = int(value.isna().sum())
+    if response.any():
+        counts["the response"] = int(response.sum())
     shown = ", ".join(f"{term} in {count}" for term, count in counts.items())
     rows = int((~whole).sum())
     return f"{rows} row{'s' * (rows > 1)} for which a transform has no value ({shown})"

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from relbounds.design.censored import SurvivalTimes
 from relbounds.design.design_terms import DesignTerm, find_term
 from relbounds.design.new_rows import ArrayColumns, FormulaColumns, FormulaResponse, NamedResponse
 from relbounds.design.response import Response
@@ -182,6 +183,36 @@ class Design:
         if self.levels is not None and not np.isnan(codes).any():
             return codes.astype(np.int64)
         return codes
+
+    def transform_interval(self, newdata: Any) -> tuple[FloatArray, FloatArray]:
+        """Compute the lowest and highest level that each of the new rows may have, NaN where missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from relbounds.design import make_design
+        >>> data = pd.DataFrame({"low": [1, 2, 2], "high": [1, 2, 3], "x": [0.0, 1.0, 3.0]})
+        >>> design = make_design("between(low, high) ~ x", data.assign(high=[1, 2, 2]))
+        >>> design.transform_interval(data.iloc[:2])
+        (array([1., 2.]), array([1., 2.]))
+        """
+        return self._response.encode_interval(self._response_source.values(newdata))
+
+    def transform_times(self, newdata: Any) -> tuple[FloatArray, FloatArray]:
+        """Compute time and status (1: event) of new rows, NaN where missing; for survival only.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from relbounds.design import make_design
+        >>> data = pd.DataFrame({"t": [1.0, 2.0, 3.0, 4.0], "dead": [1, 1, 0, 1], "x": [0.0, 1.0, 3.0, 2.0]})
+        >>> make_design("Surv(t, dead) ~ x", data).transform_times(data.iloc[2:])
+        (array([3., 4.]), array([0., 1.]))
+        """
+        values = self._response_source.values(newdata)
+        if not isinstance(values, SurvivalTimes):
+            raise DataError(f"The response {self.response!r} is not a time: there is no Surv(time, status).")
+        return values.arrays("new data")
 
     def decode(self, codes: Any) -> Any:
         """Return the labels of codes 1..L in the type of the response; numbers come back as they are.

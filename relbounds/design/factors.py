@@ -196,7 +196,9 @@ def _namespace(
             continue
         own = caller.get(name)
         # A caller's variable C = 1.0 must not hide the function C().
-        if own is not None and not (call and (name in ("C", "Q", "I") or not callable(own))):
+        if own is not None and not (
+            call and (name in ("C", "Q", "I", "Surv", "between") or not callable(own))
+        ):
             if not call and name not in table and _looks_like_data(own, n):
                 raise FormulaError(
                     f"{name!r} is not a column of the data. A variable of that name exists where the "

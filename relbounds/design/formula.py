@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import patsy.builtins
 
+from relbounds.design.censored import Surv, between
 from relbounds.design.terms import Factor, Reader, Term, has_dot, is_dot
 from relbounds.design.tokens import Token, is_call, quote, references, tokenize
 from relbounds.errors import FormulaError, nearest
@@ -56,6 +57,7 @@ def functions() -> dict[str, object]:
     table |= {"np": np, "numpy": np, "where": np.where, "clip": np.clip, "pi": math.pi}
     table |= {"round": np.round, "abs": np.abs}
     table |= {k: v for k, v in vars(patsy.builtins).items() if not k.startswith(("_", "test_"))}
+    table |= {"between": between, "Surv": Surv}
     return table
 
 
@@ -97,6 +99,7 @@ def parse(
     tokens = tokenize(text)
     left, parts = _split(text, tokens)
     _check_names(text, tokens, columns, known)
+    _check_responses(text, parts)
     reader = Reader(text, frozenset(columns))
     response = reader.response(left)
     terms = _read_parts(reader, parts, columns, {*response.variables, *exclude})
@@ -212,6 +215,15 @@ def _inside_call(text: str, bar: Token, tail: list[Token]) -> tuple[str, list[To
                 raise FormulaError("A feature is missing beside this comma.", text, token.start)
             inside[i] = Token("op", "+", token.start, 0)
     return _PART_OF_CALL[call], inside
+
+
+def _check_responses(text: str, parts: Mapping[str, list[Token]]) -> None:
+    for tokens in parts.values():
+        for name, token, call in references(tokens):
+            if call and name in ("Surv", "between"):
+                raise FormulaError(
+                    f"{name}() makes a response: it stands to the left of '~'.", text, token.start
+                )
 
 
 def _check_names(text: str, tokens: list[Token], columns: Sequence[str], known: Container[str]) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relbounds.design.censored import Between, SurvivalTimes
 from relbounds.design.design import Design
 from relbounds.design.from_parts import Rows, put_together
 from relbounds.design.new_rows import ArrayColumns, NamedResponse, as_matrix, refuse_infinite
 from relbounds.design.observations import take_observations
 from relbounds.design.part import Part, make_part
-from relbounds.design.response import read_response, response_from_codes
+from relbounds.design.read_response import GivenResponse, read_response, response_from_codes
 from relbounds.design.scales import FloatArray
 from relbounds.design.term_columns import TermShape, pair_title, with_titles
 from relbounds.design.weights import cluster_codes
@@ -45,7 +46,6 @@ def design_from_arrays(
     standardize: bool = True,
     response: str = "y",
     formula: str = "",
-    unordered: bool = False,
 ) -> Design:
     """Make a design from arrays whose columns are the features already.
 
@@ -54,13 +54,14 @@ def design_from_arrays(
     X : array-like (n, d)
         Regular features.
     y : array-like (n,)
-        Labels or numbers; with `levels`, labels among them, or else codes 1..L.
+        Labels or numbers; with `levels`, labels among them, or else codes 1..L. Also what
+        :func:`~relbounds.design.censored.between` and :func:`~relbounds.design.censored.Surv` return.
     names, terms : sequence of str
         Name and term of each column; the columns of a DataFrame, or x1, x2, ..., when not given. Columns of a term
         stand side by side.
     levels : sequence or None
         The labels of an ordered response from lowest to highest.
-    family : {"auto", "ordinal", "binary", "regression"}
+    family : {"auto", "ordinal", "binary", "regression", "nominal", "survival"}
     Z, adjust : array-like or None
         Privileged features; covariates that every model holds.
     priv_names, priv_terms, adjust_names, adjust_terms : sequence of str
@@ -77,8 +78,6 @@ def design_from_arrays(
     standardize : bool
     response, formula : str
         What to show in results.
-    unordered : bool
-        As for :func:`make_design`; only without `levels`.
 
     Returns
     -------
@@ -111,7 +110,7 @@ def design_from_arrays(
     }
     labels = _chosen(y, rows)
     known = (
-        read_response(labels, response, family, unordered=unordered)
+        read_response(GivenResponse(labels, response), family, seen.weights)
         if levels is None
         else response_from_codes(labels, levels, response, family)
     )
@@ -159,7 +158,7 @@ def _rows_of(X: Any, y: Any, given: Mapping[str, _Given]) -> int:
     n = int(np.shape(X)[0]) if len(np.shape(X)) else 0
     if not n:
         raise DataError("X is empty: there are no rows.")
-    if np.ndim(y) == 0:
+    if np.ndim(y) == 0 and not isinstance(y, Between | SurvivalTimes):
         raise DataError(f"y must be one value per row of X, not {y!r}.")
     counts = {"y": len(y)} | {
         one.what: int(np.shape(one.values)[0])
@@ -244,6 +243,8 @@ def _shaped(
 
 def _chosen(y: Any, rows: Any) -> Any:
     """Return the labels of some rows, of the type they had."""
+    if isinstance(y, Between | SurvivalTimes):
+        return y.take(rows)
     if isinstance(y, pd.Series):
         return y.iloc[rows]
     if isinstance(y, pd.Categorical | np.ndarray):

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from patsy import EvalEnvironment
 
+from relbounds.design.censored import Between, SurvivalTimes
 from relbounds.design.complete_rows import complete_rows, made_missing
 from relbounds.design.design import Design
 from relbounds.design.factors import FactorRecipe, is_box, memorize
@@ -20,7 +21,7 @@ from relbounds.design.from_parts import Rows, put_together
 from relbounds.design.new_rows import FormulaColumns, FormulaResponse
 from relbounds.design.observations import Observations, take_observations
 from relbounds.design.part import make_part
-from relbounds.design.response import read_response
+from relbounds.design.read_response import GivenResponse, read_response
 from relbounds.design.term_columns import Learned, learn
 from relbounds.design.user_data import as_frame, keep_rows, take
 from relbounds.design.weights import cluster_codes
@@ -38,7 +39,6 @@ def make_design(
     missing: str = "drop",
     standardize: bool = True,
     env: int | EvalEnvironment = 0,
-    unordered: bool = False,
 ) -> Design:
     """Read a formula against data.
 
@@ -52,10 +52,11 @@ def make_design(
         for all of them; one with two levels, and truth values, are one column: the second level minus the first.
     data : DataFrame
         A dict of columns will do.
-    family : {"auto", "ordinal", "binary", "regression"}
-        "auto": two levels are binary; ordered categories, and integers with at most ten values, are ordinal;
-        other numbers are a regression. Whole floats count as integers if values were missing, since pandas
-        stores such integers as floats.
+    family : {"auto", "ordinal", "binary", "regression", "nominal", "survival"}
+        "auto": two levels are binary; ordered categories, and integers with at most ten values, are ordinal; three or
+        more levels without an order are nominal; other numbers are a regression. Whole floats count as integers if
+        values were missing, since pandas stores such integers as floats. `between(low, high) ~` gives levels that are
+        known to lie between two, `Surv(time, status) ~` times that may be censored.
     weights : None, str or array-like
         Importance weights: one per row of the data before any row is dropped, or a column's name. They enter means,
         standard deviations and shares of levels. Rows of weight 0 are left out.
@@ -69,8 +70,6 @@ def make_design(
         Scale every feature to mean 0 and standard deviation 1.
     env : int or patsy.EvalEnvironment
         Where functions and constants of the formula are looked up: 0 is the caller, 1 the caller's caller.
-    unordered : bool
-        Allow levels without an order: "multiclass" is then a family as well, and "auto" may choose it.
 
     Returns
     -------
@@ -91,17 +90,16 @@ def make_design(
     parsed = parse(formula, list(seen.frame.columns), known=env.namespace, exclude=seen.roles)
     rows = _whole_rows(parsed, seen, env, missing)
     was_missing = bool(seen.frame[list(parsed.response_variables)].isna().any(axis=None))
-    response = read_response(
+    own = seen.weights[rows.kept]
+    given = GivenResponse(
         rows.value,
         parsed.response,
-        family,
         order=rows.order,
-        was_missing=was_missing,
         boxed=rows.boxed,
+        was_missing=was_missing,
         column=parsed.response_variables[0] if len(parsed.response_variables) == 1 else None,
-        unordered=unordered,
     )
-    own = seen.weights[rows.kept]
+    response = read_response(given, family, own)
     parts = {
         part: make_part(
             part,
@@ -149,7 +147,7 @@ class _Evaluated:
 
     parts: Mapping[str, Learned]
     factor: FactorRecipe
-    value: pd.Series
+    value: pd.Series | Between | SurvivalTimes
     order: Any
     boxed: bool
     kept: NDArray[np.bool_]
@@ -171,12 +169,12 @@ def _whole_rows(parsed: ParsedFormula, seen: Observations, env: EvalEnvironment,
     said: list[str] = []
     while True:
         found = _evaluate(parsed, keep_rows(columns, kept), int(kept.sum()), env)
-        whole = ~found.value.isna().to_numpy()
+        whole = ~_missing(found.value)
         for learned in found.parts.values():
             whole &= ~np.isnan(learned.values).any(axis=1)
         if whole.all():
             break
-        message = made_missing(found.parts.values(), found.value, whole)
+        message = made_missing(found.parts.values(), _missing(found.value), whole)
         if missing == "raise":
             raise DataError(f"{message}. Remove these rows, or use missing='drop'.")
         if not whole.any():
@@ -199,8 +197,13 @@ def _evaluate(
     order, boxed = None, is_box(value)
     if boxed:
         order, value = value.levels, value.data
-    value = _as_series(value, next(iter(rows.values())).index, parsed.response)
+    if not isinstance(value, Between | SurvivalTimes):
+        value = _as_series(value, next(iter(rows.values())).index, parsed.response)
     return _Evaluated(parts, factor, value, order, boxed, np.ones(n, dtype=bool), (), ())
+
+
+def _missing(value: pd.Series | Between | SurvivalTimes) -> NDArray[np.bool_]:
+    return value.missing() if isinstance(value, Between | SurvivalTimes) else value.isna().to_numpy()
 
 
 def _as_series(value: Any, index: pd.Index, name: str) -> pd.Series:

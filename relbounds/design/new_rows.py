@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relbounds.design.censored import Between, SurvivalTimes
 from relbounds.design.factors import FactorRecipe, is_box
 from relbounds.design.scales import FloatArray
 from relbounds.design.term_columns import Recipe
@@ -94,6 +95,8 @@ class FormulaResponse:
         if gone.all():
             return np.full(len(frame), np.nan)
         value = self.factor.value(complete, "new data")
+        if isinstance(value, Between | SurvivalTimes):
+            return value.spread(np.flatnonzero(~gone), len(frame))
         value = value.data if is_box(value) else value
         values = pd.Series(np.asarray(pd.Series(value), dtype=object), index=np.flatnonzero(~gone))
         return values.reindex(np.arange(len(frame)))

@@ -54,8 +54,8 @@ def forest_relevance(
         "removal" judges features by the held-out loss without them, one by one and in groups of stand-ins;
         "sequential" is the published method (Boruta, a sparse forest, training loss), with its defaults; how its
         text is read where it is open, and what that reproduces, stands in :mod:`relbounds.forest.sequential`.
-    family : {"auto", "ordinal", "binary", "regression", "multiclass"}
-        "auto" takes three or more levels without an order as "multiclass".
+    family : {"auto", "ordinal", "binary", "regression", "nominal"}
+        "auto" takes three or more levels without an order as "nominal".
     probes : int or None
         Number of permuted features; None is 30, for "sequential" the published 50.
     level : float or None
@@ -109,9 +109,7 @@ def forest_relevance(
         progress=progress,
     )
     lightgbm()  # say what is missing before any work is done
-    design = make_design(
-        formula, data, family=family, weights=weights, missing=missing, env=1, unordered=True
-    )
+    design = make_design(formula, data, family=family, weights=weights, missing=missing, env=1)
     return _analyse(design, method, settings)
 
 

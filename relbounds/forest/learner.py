@@ -89,7 +89,7 @@ def losses(family: str, y: Array, prediction: Array) -> Array:
     """
     if family == "binary":
         return np.square(prediction - (y - 1))
-    if family == "multiclass":
+    if family == "nominal":
         hot = np.eye(prediction.shape[1])[y.astype(int) - 1]
         return np.square(prediction - hot).sum(axis=1) / 2
     return np.abs(prediction - y)
@@ -100,7 +100,7 @@ def constant_loss(problem: Problem, learner: Learner) -> float:
     y, c = problem.y, problem.weights
     if learner.family == "binary":
         prediction = np.full(len(y), np.average(y - 1, weights=c))
-    elif learner.family == "multiclass":
+    elif learner.family == "nominal":
         shares = np.bincount(y.astype(int) - 1, weights=c, minlength=learner.n_levels) / c.sum()
         prediction = np.tile(shares, (len(y), 1))
     else:
@@ -185,7 +185,7 @@ def objective(learner: Learner) -> dict[str, Any]:
     """Return LightGBM's objective for a family."""
     if learner.family == "binary":
         return {"objective": "binary"}
-    if learner.family == "multiclass":
+    if learner.family == "nominal":
         return {"objective": "multiclass", "num_class": learner.n_levels}
     return {"objective": "regression"}
 
@@ -208,7 +208,7 @@ def train(
         "force_col_wise": True,
         "feature_pre_filter": False,
     }
-    label = y - 1 if learner.family in ("binary", "multiclass") else y
+    label = y - 1 if learner.family in ("binary", "nominal") else y
     data = lgb.Dataset(X, label=label, weight=c, init_score=start, params={**params, **fixed})
     # lgb.train() would write the model as text and read it back: a quarter of the time on small data
     booster = lgb.Booster({**params, **fixed}, data)
@@ -230,7 +230,7 @@ def fit_predict(learner: Learner, X: Array, y: Array, c: Array, X_new: Array, se
         raw = raw + new_start
     if learner.family == "binary":
         return 1 / (1 + np.exp(-np.clip(raw, -30, 30)))
-    if learner.family == "multiclass":
+    if learner.family == "nominal":
         raw = np.exp(raw - raw.max(axis=1, keepdims=True))
         return raw / raw.sum(axis=1, keepdims=True)
     if learner.family == "ordinal":

@@ -118,7 +118,7 @@ def sequential_relevance(
 
 
 def _constant(problem: Problem, learner: Learner) -> float:
-    if learner.family not in ("binary", "multiclass"):
+    if learner.family not in ("binary", "nominal"):
         return constant_loss(problem, learner)
     counts = np.bincount(problem.y.astype(int), weights=problem.weights)
     return float(1 - counts.max() / counts.sum())
@@ -143,7 +143,7 @@ def boruta(problem: Problem, learner: Learner, settings: Settings) -> np.ndarray
             "method='sequential' needs Boruta, which is not installed. "
             "Install the extra: pip install 'relbounds[forest]'."
         ) from error
-    classes = learner.family in ("binary", "multiclass")
+    classes = learner.family in ("binary", "nominal")
     maker = lgb.LGBMClassifier if classes else lgb.LGBMRegressor
     forest = maker(
         boosting_type="rf",
@@ -173,7 +173,7 @@ def _fit(
     params = {**dict(model), **dict(settings.params), **objective(learner), "seed": seed}
     booster = train(params, X, problem.y, problem.weights, learner, learner.trees)
     guess = booster.predict(X, num_threads=1)
-    if learner.family in ("binary", "multiclass"):
+    if learner.family in ("binary", "nominal"):
         # the published loss: the share of rows in the wrong class
         code = (guess > 0.5) + 1 if learner.family == "binary" else np.argmax(guess, axis=1) + 1
         rows = (code != problem.y).astype(float)

@@ -24,7 +24,7 @@ COLUMNS = (
 )
 LOSSES = {
     "binary": "Brier score",
-    "multiclass": "Brier score",
+    "nominal": "Brier score",
     "ordinal": "mean abs. difference in levels",
     "regression": "mean abs. error",
 }

@@ -42,7 +42,7 @@ def _design(sent: Mapping[str, Any]) -> Design:
     """Build the design; three or more levels of an unordered factor stay without an order."""
     levels = listed(sent.get("levels"))
     family = str(sent["family"])
-    if sent.get("ordered") or len(levels) < 3 or family not in ("auto", "multiclass"):
+    if sent.get("ordered") or len(levels) < 3 or family not in ("auto", "nominal"):
         return make_design(sent)
     codes = unpack(sent["y"]).astype(np.int64)
     weights = sent.get("weights")
@@ -52,9 +52,8 @@ def _design(sent: Mapping[str, Any]) -> Design:
         np.array([str(levels[code - 1]) for code in codes], dtype=object),
         names=listed(X["names"]),
         terms=listed(X["terms"]),
-        family="multiclass",
+        family="nominal",
         weights=weights if weights is None or isinstance(weights, str) else unpack(weights),
         response=str(sent["response"]),
         formula=str(sent["formula"]),
-        unordered=True,
     )

@@ -67,15 +67,33 @@ def test_levels_without_order_are_refused_with_code_to_paste():
     y = ["lo", "hi", "mid", "lo"]
     for values in (y, pd.Categorical(y)):
         with pytest.raises(DataError) as caught:
-            respond(values)
+            respond(values, family="ordinal")
         message = str(caught.value)
         assert "3 levels without an order" in message
         code = next(line for line in message.splitlines() if "pandas.Categorical" in line).strip()
         data = pd.DataFrame({"y": y, "x": [1.0, 2.0, 3.0, 5.0]})
         exec(code, {"data": data, "pandas": pd})
         assert make_design("y ~ x", data).family == "ordinal"
-        formula = message.splitlines()[-1].strip().replace("...", "x")
+        formula = message.splitlines()[-2].strip().replace("...", "x")
         assert make_design(formula, data).family == "ordinal"
+        assert "family='nominal'" in message
+
+
+def test_levels_without_order_are_nominal_and_say_how_to_order_them():
+    y = ["lo", "hi", "mid", "lo"]
+    for values in (y, pd.Categorical(y)):
+        design = respond(values)
+        assert design.family == "nominal" and design.levels == ("hi", "lo", "mid")
+        assert any("C(y, levels=['hi', 'lo', 'mid']) ~" in note for note in design.notes)
+    assert respond([1, 2, 3, 2], family="nominal").family == "nominal"
+    assert respond(pd.Categorical(y, ordered=True), family="nominal").family == "nominal"
+    two = respond(["a", "b", "a"], family="nominal")
+    assert two.family == "binary" and two.notes == ("Two levels: family 'nominal' is 'binary'.",)
+    many = [f"town {k}" for k in range(40)] * 3
+    for family in ("auto", "nominal"):
+        with pytest.raises(DataError, match="40 levels without an order, too many"):
+            respond(many, family=family)
+    assert respond(many[:39] * 3).family == "nominal"
 
 
 def test_family_given():

@@ -111,7 +111,7 @@ def test_linear_set_with_copies_is_classified_as_made():
 
 
 def test_levels_without_an_order_and_their_stand_ins(copies_fit):
-    assert copies_fit.design.family == "multiclass"
+    assert copies_fit.design.family == "nominal"
     assert copies_fit.selected("strong") == ["x2"]
     assert copies_fit.selected("weak") == ["x1", "x6"]
     groups = copies_fit.groups()
@@ -222,7 +222,7 @@ def test_figure_shows_every_feature(product_fit):
         ({"tolerance": -1}, "tolerance=-1"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"params": 3}, "params"),
-        ({"family": "multi"}, "Did you mean 'multiclass'"),
+        ({"family": "nominl"}, "Did you mean 'nominal'"),
     ],
 )
 def test_bad_options_are_named(product, options, message):
@@ -242,15 +242,6 @@ def test_bad_data_are_named(product):
         rb.forest_relevance("grade ~ x99", product)
     with pytest.raises(rb.OptionError, match="Did you mean 'probes'"):
         forest_design(design_from_arrays(product[["x1"]], product["grade"]), probs=3)
-
-
-def test_linear_bounds_still_ask_for_an_order():
-    data, _ = frame(30, 2, 0)
-    data["kind"] = ["a", "b", "c"] * 10
-    with pytest.raises(rb.DataError, match="without an order"):
-        rb.relbounds("kind ~ .", data)
-    with pytest.raises(rb.OptionError, match="multiclass"):
-        rb.relbounds("kind ~ .", data, family="multiclass")
 
 
 @pytest.mark.parametrize(("package", "method"), [("lightgbm", "removal"), ("boruta", "sequential")])

@@ -189,10 +189,10 @@ def grid_of_C(design: Design, kind: ModelKind, options: Options) -> FloatArray |
 
 
 def subsample(
-    design: Design, seed: int, most: int = LARGEST_TUNED
+    design: Design, seed: int, most: int | None = None
 ) -> tuple[Design, NDArray[np.intp], float, tuple[str, ...]]:
     """Return at most `most` rows, dealt level by level, their places, the share of weight they carry, and notes."""
-    n = len(design.y)
+    n, most = len(design.y), most or LARGEST_TUNED
     if n <= most:
         return design, np.arange(n), 1.0, ()
     fold, _ = deal_folds(design.y, design.levels, -(-n // most), seed, design.cluster)

@@ -5,14 +5,17 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from measuring import signed_ranges
 from scipy.optimize import linprog
 
 import relbounds as rb
 from relbounds.design import design_from_arrays, make_design
 from relbounds.errors import DataError, FormulaError, OptionError, RelboundsWarning
-from relbounds.linear.model import Setting, build
-from relbounds.linear.privileged.models import build_slack, roomy, teacher_weights
-from relbounds.linear.ranges import equivalent_models, relevance, signed_ranges
+from relbounds.linear.equivalent import equivalent_models
+from relbounds.linear.families.rows import ModelKind
+from relbounds.linear.model import build
+from relbounds.linear.privileged.models import build_slack, teacher_weights
+from relbounds.linear.ranges import relevance
 from relbounds.options import Options
 from relbounds.solver.optimum import fit_baseline
 from relbounds.solver.polytope import Polytope
@@ -124,10 +127,10 @@ class Reference:
 def test_baseline_and_bounds_equal_a_program_written_by_hand(family, order, correcting, residual, tolerance):
     # the published model uses nothing at all on noisier data
     design = small_design(family, noise=0.1 if np.isinf(residual) else 0.4)
-    setting = Setting(
+    setting = ModelKind(
         order,
         0.1 if family == "regression" else 0.0,
-        True,
+        slack=True,
         gamma=0.7,
         residual=residual,
         correcting=correcting,
@@ -141,8 +144,8 @@ def test_baseline_and_bounds_equal_a_program_written_by_hand(family, order, corr
     assert solution.penalty > 0.1
     assert spec.sample_losses(solution.v).sum() == pytest.approx(solution.loss, rel=1e-9)
 
-    polytope = roomy(spec, equivalent_models(spec.model, solution, delta, tolerance))
-    variables = [j for target in spec.targets for j in target.variables]
+    polytope = equivalent_models(spec, solution, delta, tolerance)
+    variables = [j for row in spec.asked for f in row.functionals for j in f.variables]
     found = signed_ranges(polytope, variables, Options(solver="batch", progress=False))
     if tolerance == "split":
         extra = [reference.norm, reference.loss]
@@ -159,7 +162,7 @@ def test_baseline_and_bounds_equal_a_program_written_by_hand(family, order, corr
 
 def test_permuted_privileged_features_are_probed_in_every_function():
     design = small_design("ordinal")
-    spec = build_slack(design, Setting(slack=True, residual=3.0))
+    spec = build_slack(design, ModelKind(slack=True, residual=3.0))
     values = np.random.default_rng(1).permutation(design.Z[:, 1])
     change = spec.change("privileged", 1, values)
     from relbounds.solver.changes import changed
@@ -174,7 +177,7 @@ def test_permuted_privileged_features_are_probed_in_every_function():
             weights=design.weights,
             standardize=False,
         ),
-        Setting(slack=True, residual=3.0),
+        ModelKind(slack=True, residual=3.0),
     )
     model = changed(spec.model, change)
     for name in ("G", "A", "linear"):
@@ -182,7 +185,7 @@ def test_permuted_privileged_features_are_probed_in_every_function():
     assert len(change.variables) == 2
     regular = spec.change("regular", 0, design.X[::-1, 0])
     assert regular.variables == (0,)
-    hard = build_slack(design, Setting(slack=True)).change("regular", 0, design.X[::-1, 0])
+    hard = build_slack(design, ModelKind(slack=True)).change("regular", 0, design.X[::-1, 0])
     assert hard.A is not None and np.abs(hard.A).sum() > 0
 
 
@@ -195,9 +198,9 @@ def test_probes_of_several_variables_are_certified(residual, tolerance):
     from relbounds.solver.whole_program import full_lp
 
     design = small_design("ordinal", seed=2, noise=0.1 if np.isinf(residual) else 0.4)
-    spec = build_slack(design, Setting(slack=True, residual=residual))
+    spec = build_slack(design, ModelKind(slack=True, residual=residual))
     solution = fit_baseline(spec.model, 5.0)
-    tope = roomy(spec, equivalent_models(spec.model, solution, 0.3, tolerance))
+    tope = equivalent_models(spec, solution, 0.3, tolerance)
     rng = np.random.default_rng(0)
     for part, columns in (("regular", design.X), ("privileged", design.Z)):
         changes = [
@@ -227,24 +230,22 @@ def test_probes_of_several_variables_are_certified(residual, tolerance):
 def test_price_one_is_the_plain_model(family):
     design = small_design(family, seed=3)
     epsilon = 0.1 if family == "regression" else 0.0
-    plain = build(design, Setting(epsilon=epsilon))
-    priced = build_slack(design, Setting(epsilon=epsilon, slack=True, residual=1.0))
+    plain = build(design, ModelKind(epsilon=epsilon))
+    priced = build_slack(design, ModelKind(epsilon=epsilon, slack=True, residual=1.0))
     one, two = fit_baseline(plain.model, 1.5), fit_baseline(priced.model, 1.5)
     assert two.objective == pytest.approx(one.objective, rel=1e-7)
     assert two.penalty == pytest.approx(one.penalty, rel=1e-5)
     options = Options(solver="batch", progress=False)
-    first = signed_ranges(equivalent_models(plain.model, one, 0.1, "split"), range(3), options)
-    second = signed_ranges(
-        roomy(priced, equivalent_models(priced.model, two, 0.1, "split")), range(3), options
-    )
+    first = signed_ranges(equivalent_models(plain, one, 0.1, "split"), range(3), options)
+    second = signed_ranges(equivalent_models(priced, two, 0.1, "split"), range(3), options)
     np.testing.assert_allclose(first.lower, second.lower, atol=1e-5 * one.penalty)
     np.testing.assert_allclose(first.upper, second.upper, atol=1e-5 * one.penalty)
 
 
 def test_a_high_price_is_the_published_model():
     design = small_design("ordinal", seed=4)
-    published = fit_baseline(build_slack(design, Setting(slack=True)).model, 1.5)
-    dear = fit_baseline(build_slack(design, Setting(slack=True, residual=1e3)).model, 1.5)
+    published = fit_baseline(build_slack(design, ModelKind(slack=True)).model, 1.5)
+    dear = fit_baseline(build_slack(design, ModelKind(slack=True, residual=1e3)).model, 1.5)
     assert dear.objective == pytest.approx(published.objective, rel=1e-6)
 
 
@@ -254,8 +255,8 @@ def test_rows_without_weight_do_not_bind():
     from dataclasses import replace
 
     without = replace(design, weights=np.where(kept, design.weights, 0.0))
-    whole = fit_baseline(build_slack(without, Setting(slack=True)).model, 1.0)
-    fewer = fit_baseline(build_slack(design.subset(kept), Setting(slack=True)).model, 1.0)
+    whole = fit_baseline(build_slack(without, ModelKind(slack=True)).model, 1.0)
+    fewer = fit_baseline(build_slack(design.subset(kept), ModelKind(slack=True)).model, 1.0)
     assert whole.objective == pytest.approx(fewer.objective, rel=1e-7)
 
 

@@ -1,12 +1,13 @@
 import numpy as np
 import pandas as pd
-import pytest
 from sklearn.svm import LinearSVC
 
 import relbounds as rb
 from relbounds.design import make_design
-from relbounds.linear.model import Setting, build, decide
-from relbounds.linear.tuning import choose, make_folds, tune
+from relbounds.folds import deal_folds
+from relbounds.linear.families.rows import ModelKind
+from relbounds.linear.model import build
+from relbounds.linear.tuning import choose, tune
 from relbounds.options import Options
 from relbounds.solver.optimum import fit_baseline
 
@@ -21,8 +22,8 @@ def ordinal(n=60, seed=0, levels=3):
 
 def test_folds_are_stratified_and_reproducible():
     design = make_design("grade ~ .", ordinal(62))
-    fold, notes = make_folds(design, 5, 0)
-    again, _ = make_folds(design, 5, 0)
+    fold, notes = deal_folds(design.y, design.levels, 5, 0)
+    again, _ = deal_folds(design.y, design.levels, 5, 0)
     assert np.array_equal(fold, again) and not notes
     for code in (1, 2, 3):
         counts = np.bincount(fold[design.y == code], minlength=5)
@@ -34,7 +35,7 @@ def test_rare_levels_lower_the_number_of_folds_and_say_so():
     data = ordinal(40)
     keep = np.concatenate([np.flatnonzero(data["grade"] != "c"), np.flatnonzero(data["grade"] == "c")[:3]])
     design = make_design("grade ~ .", data.iloc[keep])
-    fold, notes = make_folds(design, 5, 0)
+    fold, notes = deal_folds(design.y, design.levels, 5, 0)
     assert fold.max() == 2 and "3 folds instead of 5: level c has only 3 samples." in notes
     single = data.iloc[keep[:-2]]
     fit = rb.relbounds("grade ~ .", single, probes=4)
@@ -44,7 +45,7 @@ def test_rare_levels_lower_the_number_of_folds_and_say_so():
 def test_regression_folds_spread_the_response():
     data = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20.0) ** 1.1})
     design = make_design("y ~ x", data)
-    fold, _ = make_folds(design, 4, 1)
+    fold, _ = deal_folds(design.y, design.levels, 4, 1)
     means = [design.y[fold == f].mean() for f in range(4)]
     assert max(means) - min(means) < 0.3 * np.std(design.y)
 
@@ -70,9 +71,9 @@ def test_tuning_finds_a_C_that_predicts():
 
 def test_a_number_is_taken_and_a_sequence_is_the_grid():
     design = make_design("grade ~ .", ordinal())
-    assert tune(design, Options(C=0.7)).C == 0.7
+    assert tune(design, Options(C=0.7, order="explicit")).C == 0.7
     grid = tune(design, Options(C=(0.05, 0.5, 5.0)))
-    assert grid.C in (0.05, 0.5, 5.0) and grid.table["C"].tolist() == [0.05, 0.5, 5.0]
+    assert grid.C in (0.05, 0.5, 5.0) and sorted(set(grid.table["C"])) == [0.05, 0.5, 5.0]
 
 
 def test_epsilon_is_tuned_for_regression():
@@ -80,7 +81,7 @@ def test_epsilon_is_tuned_for_regression():
     data = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
     data["y"] = 2 * data["a"] + 0.1 * rng.normal(size=60)
     fit = rb.relbounds("y ~ a + b", data, probes=4)
-    assert fit.baseline.epsilon in fit.baseline.scores["epsilon"].tolist()
+    assert fit.baseline.epsilon / fit.design.y_scale in fit.baseline.scores["epsilon"].tolist()
     assert fit.baseline.scores["epsilon"].nunique() == 4
     assert fit.baseline.cv_score > 0.95
     assert rb.relbounds("y ~ a + b", data, probes=4, epsilon=0.2, C=1.0).baseline.epsilon == 0.2
@@ -105,23 +106,40 @@ def test_binary_baseline_is_the_l1_support_vector_machine():
     y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0).astype(int)
     data = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
     design = make_design("y ~ .", data, family="binary")
-    spec = build(design, Setting())
+    spec = build(design, ModelKind())
     solution = fit_baseline(spec.model, 1.0)
     other = LinearSVC(penalty="l1", dual=False, C=2.0, max_iter=100000).fit(design.X, y)
     v = np.concatenate([other.coef_[0], -other.intercept_])
     assert solution.objective <= spec.model.objective_of(v, 1.0) + 1e-9
-    agree = decide(design.X @ solution.v[:4], solution.v[4:], "binary") == 1 + other.predict(design.X)
+    agree = spec.predict(solution.v, design.X).guess == 1 + other.predict(design.X)
     assert agree.mean() > 0.9
 
 
-@pytest.mark.parametrize("balanced", [False, True])
-def test_balanced_weights_help_the_rare_level(balanced):
-    data = ordinal(90, seed=5)
-    rare = np.concatenate([np.flatnonzero(data["grade"] != "c"), np.flatnonzero(data["grade"] == "c")[:6]])
-    counts = data["grade"].iloc[rare].value_counts()
-    weights = (
-        len(rare) / (3 * data["grade"].iloc[rare].map(counts).to_numpy(dtype=float)) if balanced else None
-    )
-    fit = rb.relbounds("grade ~ .", data.iloc[rare], C=0.05, probes=4, weights=weights)
-    found = (fit.predict() == "c").sum()
-    assert found >= (4 if balanced else 0)
+def unequal(n=300, seed=5):
+    """Levels of 60, 30 and 10 %, and a relation of ordinary strength."""
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(rng.normal(size=(n, 3)), columns=["x1", "x2", "x3"])
+    score = 0.8 * data["x1"] - 0.5 * data["x2"] + rng.logistic(size=n)
+    cuts = np.quantile(score, [0.6, 0.9])
+    data["grade"] = pd.Categorical.from_codes(np.digitize(score, cuts), list("abc"), ordered=True)
+    return data
+
+
+def test_unequal_levels_are_no_constant_model():
+    data = unequal()
+    plain = rb.relbounds("grade ~ .", data, balance=False, order="explicit", bounds=False)
+    balanced = rb.relbounds("grade ~ .", data, bounds=False)
+    assert balanced.predict().nunique() == 3
+    assert balanced.score() < plain.score()
+
+
+def test_balance_changes_nothing_where_levels_are_equal():
+    design = make_design("grade ~ .", ordinal(90))
+    one, two = (build(design, ModelKind(balance=balance)).model for balance in (False, True))
+    np.testing.assert_allclose(one.c, two.c)
+
+
+def test_order_is_chosen_by_the_score():
+    tuned = tune(make_design("grade ~ .", unequal()), Options())
+    best = tuned.table.groupby("order")["mean"].min()
+    assert set(best.index) == {"explicit", "implicit"} and best[tuned.kind.order] == best.min()

@@ -5,15 +5,17 @@ Section "Equivalent models" of docs/method.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from relbounds.design import Design
-from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.model import Spec, build
+from relbounds.linear.families.rows import FloatArray, ModelKind
+from relbounds.linear.model import Spec
+from relbounds.linear.privileged.models import build_any
 from relbounds.linear.tuning import subsample
 from relbounds.options import Options
+from relbounds.parallel import run
 from relbounds.seeds import stream
 from relbounds.solver.optimum import Solution, fit_baseline, fit_weighted
 
@@ -21,6 +23,8 @@ from relbounds.solver.optimum import Solution, fit_baseline, fit_weighted
 SMALLEST_DELTA = 0.001
 # Resampled refits. 40 leave the 0.68 quantile uncertain by some 15 %.
 REFITS = 40
+# Models with correcting functions have no batch of refits.
+SLOW_REFITS = 20
 QUANTILES = {"resample": 0.68, "resample90": 0.9}
 # Accuracy of a refit relative to its objective: excesses are of order 0.01, their quantile varies by more.
 ROUGH = 1e-4
@@ -89,18 +93,26 @@ def resampled(design: Design, spec: Spec, solution: Solution, options: Options) 
     C, rows = solution.C, 0
     if small is not design:
         rows, C = len(small.y), C / rate
-        spec = build(small, spec.kind)
+        spec = build_any(small, spec.kind)
         solution = fit_baseline(spec.model, C)
     rng = stream(options.seed, "tolerance")
     if small.cluster is None:
         factors = rng.exponential(size=(REFITS, len(small.y)))
     else:
         factors = rng.exponential(size=(REFITS, int(small.cluster.max()) + 1))[:, small.cluster]
-    prices = np.array([spec.prices(one) for one in factors])
-    found = fit_weighted(spec.model, C, prices, ROUGH)
+    if spec.functions:
+        found = run(_refit, list(factors[:SLOW_REFITS]), shared=(small, spec.kind, C), n_jobs=options.n_jobs)
+    else:
+        found = fit_weighted(spec.model, C, np.array([spec.prices(one) for one in factors]), ROUGH)
     loss = np.array([spec.model.loss_of(v) for v in found])
     unit = max(solution.loss, 0.5 * solution.penalty / C)
     excess = np.maximum(loss - solution.loss, 0.0) / unit if unit > 0 else np.zeros(len(loss))
     excess *= rate
     delta = max(SMALLEST_DELTA, float(np.quantile(excess, QUANTILES[options.delta])))
-    return Tolerance(delta, options.delta, REFITS, tuple(excess.tolist()), rows)
+    return Tolerance(delta, options.delta, len(excess), tuple(excess.tolist()), rows)
+
+
+def _refit(factors: FloatArray, shared: tuple[Design, ModelKind, float]) -> FloatArray:
+    """Fit a model with correcting functions again, each observation's weight multiplied by a factor."""
+    design, kind, C = shared
+    return fit_baseline(build_any(replace(design, weights=design.weights * factors), kind).model, C).v

@@ -170,7 +170,9 @@ def test_weights_and_costs_reach_the_machine(data):
     assert fit.kkt.violation < 2e-3
     gap = np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
     cheap = rb.svor("grade ~ age + bmi", data, order="implicit", C=1.0, width=1.0, cost=gap, balance=False)
-    dear = rb.svor("grade ~ age + bmi", data, order="implicit", C=1.0, width=1.0, cost=gap**2 * 2, balance=False)
+    dear = rb.svor(
+        "grade ~ age + bmi", data, order="implicit", C=1.0, width=1.0, cost=gap**2 * 2, balance=False
+    )
     assert dear.machine.rows.upper.max() == pytest.approx(6.0)  # crossing the second threshold costs 8 - 2
     assert cheap.machine.rows.upper.max() == pytest.approx(1.0)
     assert np.abs(dear.decision_function() - cheap.decision_function()).max() > 0.01

@@ -45,6 +45,8 @@ def build_slack(design: Design, kind: ModelKind, *, merged: bool = True) -> Spec
     (['too high', 'too low'], 8)
     """
     full = family_of(design.family).rows(answers_of(design), kind, design.weights)
+    # the slack of a row of weight 0 is free, so it must not bind a correcting function
+    full = full.take(full.weight > 0)
     few = priced(full, kind, [design.X, design.adjust, design.Z], merged)
     sizes = Sizes(len(design.y), design.X.shape[1], design.adjust.shape[1], full.n_classes)
     plain = plain_model(design.X, few.rows, design.adjust)

@@ -28,6 +28,8 @@ TIE = 1e-9
 # Added to a term's information, relative to what it would have without kept terms: makes the statistic of a copy of a
 # kept term 0 instead of 0 / 0. Far below the 1 / n by which chance moves it.
 FLOOR = 1e-9
+# The same for all terms together: 1e-6 makes copies of one another share what they say, which then is nothing.
+PARTIAL_FLOOR = 1e-6
 # Singular values of a term's columns below this, relative to the largest before adjustment, are none.
 RANK = 1e-8
 # Weights that vary less than this, relative to their mean, are constant, which saves a product each.
@@ -297,6 +299,53 @@ def _quadratic(u: FloatArray, V: FloatArray) -> FloatArray:
     return np.maximum(np.sum(u * solved, axis=-1), 0.0)
 
 
+def partial_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool = True) -> FloatArray:
+    """Return the statistic of each term given all other terms, in one step from the model without them.
+
+    Score and information of all columns together give each term's coefficients in one Newton step; the statistic is
+    their quadratic form, on the scale of `score_values`. Terms of one column and one linear predictor have a sign.
+    The information uses the mean weight.
+
+    Parameters
+    ----------
+    terms, loads, maps, one_to_one
+        As in `score_values`.
+
+    Examples
+    --------
+    >>> y = np.array([0, 0, 1, 1, 0, 1])
+    >>> loads = make_loads(fit_smooth(Response("binary", y)))
+    >>> terms = make_terms([y.astype(float), np.arange(6.0)])
+    >>> partial_values(terms, loads, np.arange(6)[None, :]).round(3)
+    array([[ 2.292, -0.   ]])
+    """
+    draws, s = len(maps), loads.mean.shape[0]
+    out = np.zeros((draws, terms.count))
+    if not np.any(loads.residuals) or not np.any(loads.mean) or not terms.columns.size:
+        return out
+    X = terms.columns
+    D, m = X.shape[1], loads.cross.shape[2]
+    u = np.stack([moved(loads.residuals[:, a], maps, one_to_one) @ X for a in range(s)], axis=1)
+    G = np.kron(loads.mean, X.T @ X + PARTIAL_FLOOR * np.eye(D))[None]
+    if m:
+        G = np.repeat(G, draws, axis=0)
+    for e in range(m):
+        c = np.stack([moved(loads.cross[:, a, e], maps, one_to_one) @ X for a in range(s)], axis=1)
+        c = c.reshape(draws, s * D)
+        G -= c[:, :, None] * c[:, None, :]
+    inverse = np.linalg.inv(G)
+    beta = (inverse @ u.reshape(draws, s * D, 1))[..., 0]
+    for t in np.flatnonzero(terms.widths > 0):
+        own = terms.starts[t] + np.arange(terms.widths[t])
+        at = (np.arange(s)[:, None] * D + own[None, :]).ravel()
+        if len(at) == 1:
+            out[:, t] = beta[:, at[0]] / np.sqrt(np.maximum(inverse[:, at[0], at[0]], 1e-300))
+        else:
+            solved = np.linalg.solve(inverse[:, at[:, None], at[None, :]], beta[:, at, None])[..., 0]
+            out[:, t] = _to_normal(np.sum(beta[:, at] * solved, axis=1), len(at))
+    return out
+
+
 def _to_normal(Q: FloatArray, q: int) -> FloatArray:
     """Turn chi-square values with q degrees of freedom into absolute normal values with the same tail."""
     root = np.sqrt(np.maximum(Q, 0.0))
@@ -324,6 +373,7 @@ def score_test(
     kept: Sequence[int] = (),
     cluster: NDArray | None = None,
     scores: str = "normal",
+    joint: bool = False,
 ) -> ScoreFound:
     """Keep terms as long as the most telling one is beyond what permuted blocks reach.
 
@@ -370,7 +420,7 @@ def score_test(
         columns = _kept_columns(arrays, order, adjust, response.n)
         rows = _rows(cluster, [arrays[t] for t in left], response.n)
         loads = make_loads(fit_smooth(response, columns, scores))
-        values = _draw(take_terms(terms, left), loads, rows, seed, draws, alpha)
+        values = _draw(take_terms(terms, left), loads, rows, seed, draws, alpha, joint)
         observed, permuted = values[0], values[1:]
         largest = permuted.max(axis=1)
         full = columns.shape[1] >= room
@@ -409,10 +459,14 @@ def _rows(cluster: NDArray | None, arrays: Sequence[FloatArray], n: int) -> Rows
     return make_rows(n) if cluster is None else make_rows(n, cluster, np.concatenate(arrays, axis=1))
 
 
-def _draw(terms: Terms, loads: Loads, rows: Rows, seed: int, draws: int, alpha: float) -> FloatArray:
+def _draw(terms: Terms, loads: Loads, rows: Rows, seed: int, draws: int, alpha: float, joint: bool = False) -> FloatArray:
     """Return the observed statistics (first row) and those of permuted blocks."""
     n = rows.n
-    pieces = [score_values(terms, loads, np.arange(n)[None, :])]
+    joint = joint and terms.columns.shape[1] * loads.mean.shape[0] <= min(100, n / 4)
+    def both(maps: IntArray, one: bool = True) -> FloatArray:
+        v = score_values(terms, loads, maps, one)
+        return np.maximum(v, np.abs(partial_values(terms, loads, maps, one))) if joint else v
+    pieces = [both(np.arange(n)[None, :])]
     allowed = int(alpha * (draws + 1) + TIE) - 1
     # clusters: the information takes observations for independent, so terms need a common scale, from all draws
     scaled = bool(rows.strata)
@@ -420,7 +474,7 @@ def _draw(terms: Terms, loads: Loads, rows: Rows, seed: int, draws: int, alpha: 
     exceeding = done = 0
     while done < draws:
         stop = min(done + size, draws if scaled or done >= FIRST else max(FIRST, 1), draws)
-        values = score_values(terms, loads, maps_of(rows, seed, range(done, stop)), rows.one_to_one)
+        values = both(maps_of(rows, seed, range(done, stop)), rows.one_to_one)
         pieces.append(values)
         exceeding += int(np.sum(values.max(axis=1) >= pieces[0].max() * (1 - TIE)))
         done = stop

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from relbounds.design.design_terms import DesignTerm
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.noise.evidence import Evidence
-from relbounds.linear.noise.score import many_test
+from relbounds.linear.noise.levels import codes_of, column_test, level_test
 from relbounds.linear.noise.smooth import Response
 from relbounds.seeds import stream
 
@@ -19,20 +20,20 @@ DRAWS = 999
 def row_p_values(
     evidence: Evidence, term: DesignTerm, others: Sequence[DesignTerm], response: Response
 ) -> tuple[FloatArray, FloatArray]:
-    """Return p-values of a term's columns given other terms, each alone and adjusted for their number (Holm)."""
+    """Return p-values of a term's levels or columns given other terms, each alone and adjusted (Holm)."""
     design = evidence.design
     values = design.X if term.part == "regular" else design.Z
-    found = many_test(
-        [values[:, [j]] for j in term.columns],
-        response,
-        draws=DRAWS,
-        rng=stream(evidence.options.seed, "level contrasts"),
-        adjust=design.adjust if design.adjust.shape[1] else None,
-        kept=[values[:, list(other.columns)] for other in others if other.part == term.part],
-        cluster=design.cluster,
-    )
-    p = np.maximum(found.p, 1 / (DRAWS + 1))
-    order = np.argsort(p, kind="stable")
-    out = np.empty(len(p))
-    out[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p)))))
-    return p, out
+    own = values[:, list(term.columns)]
+    given = [values[:, list(other.columns)] for other in others if other.part == term.part]
+    how: dict[str, Any] = {
+        "kept": np.concatenate(given, axis=1) if given else None,
+        "draws": DRAWS,
+        "rng": stream(evidence.options.seed, "level contrasts"),
+        "adjust": design.adjust if design.adjust.shape[1] else None,
+        "cluster": design.cluster,
+    }
+    if term.kind == "factor":
+        found = level_test(codes_of(own), response, count=own.shape[1], **how)
+    else:
+        found = column_test(own, response, **how)
+    return found.p, found.p_adjusted

@@ -83,6 +83,7 @@ def level_test(
     codes: IntArray,
     response: Response,
     *,
+    count: int | None = None,
     kept: FloatArray | None = None,
     draws: int = 999,
     rng: np.random.Generator | int = 0,
@@ -96,6 +97,8 @@ def level_test(
     codes : array of int
         The level of each observation, 0..L-1; levels that do not occur get a p-value of 1.
     response : Response
+    count : int or None
+        The number of levels; None: as many as the codes show.
     kept : array (n, k) or None
         Columns of the other kept terms.
     draws, rng, cluster, adjust
@@ -110,7 +113,7 @@ def level_test(
     >>> (found.p_adjusted <= 0.05).tolist(), np.sign(found.statistic).tolist()
     ([False, True, True], [-1.0, 1.0, -1.0])
     """
-    L = int(codes.max()) + 1
+    L = int(codes.max()) + 1 if count is None else count
     seen = (np.asarray(codes)[:, None] == np.arange(L)[None, :]).astype(float)
     return _each(list(seen.T), seen, response, kept, (draws, rng, cluster, adjust))
 
@@ -145,9 +148,8 @@ def column_test(
     [False, True]
     """
     n = response.n
-    base = _model(response, kept, adjust)
     seed = int(np.random.default_rng(rng).integers(2**62))
-    loads = make_loads(base)
+    loads = make_loads(_model(response, kept, adjust), _given(n, kept, adjust))
     rows = make_rows(n, cluster, columns)
     terms = make_terms(list(np.asarray(columns, dtype=float).T), adjust)
     observed = partial_values(terms, loads, np.arange(n)[None, :])[0]
@@ -215,12 +217,15 @@ def pair_test(
     return RowsFound(statistic, p, holm(p), draws)
 
 
+def _given(n: int, *parts: FloatArray | None) -> FloatArray:
+    """Return the columns of the other terms and the adjusting ones beside each other."""
+    known = [np.asarray(part, dtype=float).reshape(n, -1) for part in parts if part is not None]
+    return np.concatenate([np.zeros((n, 0)), *known], axis=1)
+
+
 def _model(response: Response, kept: FloatArray | None, adjust: FloatArray | None) -> Smooth:
     """Fit the model with the other terms only."""
-    n = response.n
-    fixed = np.zeros((n, 0)) if adjust is None else np.asarray(adjust, dtype=float).reshape(n, -1)
-    others = np.zeros((n, 0)) if kept is None else np.asarray(kept, dtype=float).reshape(n, -1)
-    return fit_smooth(response, np.concatenate([fixed, others], axis=1))
+    return fit_smooth(response, _given(response.n, adjust, kept))
 
 
 def _some(smooth: Smooth, rows: IntArray) -> Smooth:

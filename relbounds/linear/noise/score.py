@@ -5,7 +5,8 @@ terms and the response. Under it any statistic of (block, kept terms, response) 
 data as in the observed ones. Here it is the score statistic of each term: the derivative of the log-likelihood of a
 small smooth model with the kept terms only, standardised by its information given what that model estimated. So
 neither the model nor its residuals change from permutation to permutation, and thousands of these are a few matrix
-products.
+products. Terms that hide one another (correlated, with effects of opposite sign) say little one by one; where there
+are observations enough, each term's statistic given all others, in one Newton step, counts if it is larger.
 
 Top down: while the largest statistic is beyond the permuted maxima, keep that term, fit the small model again and go
 on; stop at the first block that is not rejected. So only one true hypothesis is ever tested.
@@ -28,8 +29,13 @@ TIE = 1e-9
 # Added to a term's information, relative to what it would have without kept terms: makes the statistic of a copy of a
 # kept term 0 instead of 0 / 0. Far below the 1 / n by which chance moves it.
 FLOOR = 1e-9
-# The same for all terms together: 1e-6 makes copies of one another share what they say, which then is nothing.
-PARTIAL_FLOOR = 1e-6
+# The same for all terms together: terms that are copies of one another, or of kept ones, then say nothing by
+# themselves. Well above rounding, whose square root is lost in a correlation matrix this close to singular.
+TOGETHER_FLOOR = 1e-6
+# Terms are also looked at together where their columns are no more than this share of the observations (beyond, what
+# is left of a column given all others is mostly chance), and their squared number times the observations is no more
+# than this (the cost of a draw).
+TOGETHER_SHARE, TOGETHER_COST = 1 / 4, 4_000_000
 # Singular values of a term's columns below this, relative to the largest before adjustment, are none.
 RANK = 1e-8
 # Weights that vary less than this, relative to their mean, are constant, which saves a product each.
@@ -172,10 +178,17 @@ class Loads:
     mean: FloatArray  # (s, s): mean information
     varying: FloatArray | None  # (n, s, s): information minus its mean
     cross: FloatArray  # (n, s, m)
+    kept: FloatArray  # (n, k): orthonormal basis of the centred kept columns
 
 
-def make_loads(smooth: Smooth) -> Loads:
+def make_loads(smooth: Smooth, columns: FloatArray | None = None) -> Loads:
     """Prepare a smooth model for the products of a score test.
+
+    Parameters
+    ----------
+    smooth : Smooth
+    columns : array (n, k) or None
+        The columns that are in the model; only `partial_values` needs them.
 
     Examples
     --------
@@ -192,7 +205,8 @@ def make_loads(smooth: Smooth) -> Loads:
     if m:
         values, vectors = np.linalg.eigh(cross.T @ cross)
         cross = cross @ vectors[:, values > EVEN * max(scale, 1e-300)]
-    return Loads(smooth.residuals, mean, None if even else varying, cross.reshape(n, s, -1))
+    kept = np.zeros((n, 0)) if columns is None else _basis(columns - columns.mean(axis=0), 0.0)
+    return Loads(smooth.residuals, mean, None if even else varying, cross.reshape(n, s, -1), kept)
 
 
 def score_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool = True) -> FloatArray:
@@ -303,8 +317,8 @@ def partial_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool 
     """Return the statistic of each term given all other terms, in one step from the model without them.
 
     Score and information of all columns together give each term's coefficients in one Newton step; the statistic is
-    their quadratic form, on the scale of `score_values`. Terms of one column and one linear predictor have a sign.
-    The information uses the mean weight.
+    their quadratic form, on the scale of `score_values`. Terms of one column have a sign if there is one linear
+    predictor. The information uses the mean weight, which leaves one inverse for all draws but for the kept columns.
 
     Parameters
     ----------
@@ -316,34 +330,52 @@ def partial_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool 
     >>> y = np.array([0, 0, 1, 1, 0, 1])
     >>> loads = make_loads(fit_smooth(Response("binary", y)))
     >>> terms = make_terms([y.astype(float), np.arange(6.0)])
-    >>> partial_values(terms, loads, np.arange(6)[None, :]).round(3)
-    array([[ 2.292, -0.   ]])
+    >>> np.abs(partial_values(terms, loads, np.arange(6)[None, :])).round(3)
+    array([[2.138, 0.   ]])
     """
     draws, s = len(maps), loads.mean.shape[0]
     out = np.zeros((draws, terms.count))
     if not np.any(loads.residuals) or not np.any(loads.mean) or not terms.columns.size:
         return out
     X = terms.columns
-    D, m = X.shape[1], loads.cross.shape[2]
-    u = np.stack([moved(loads.residuals[:, a], maps, one_to_one) @ X for a in range(s)], axis=1)
-    G = np.kron(loads.mean, X.T @ X + PARTIAL_FLOOR * np.eye(D))[None]
-    if m:
-        G = np.repeat(G, draws, axis=0)
-    for e in range(m):
-        c = np.stack([moved(loads.cross[:, a, e], maps, one_to_one) @ X for a in range(s)], axis=1)
-        c = c.reshape(draws, s * D)
-        G -= c[:, :, None] * c[:, None, :]
-    inverse = np.linalg.inv(G)
-    beta = (inverse @ u.reshape(draws, s * D, 1))[..., 0]
+    values, vectors = np.linalg.eigh(loads.mean)
+    whitened = loads.residuals @ (vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1])))
+    u = np.stack([moved(whitened[:, a], maps, one_to_one) @ X for a in range(s)], axis=1)
+    inverse: FloatArray = np.asarray(np.linalg.inv(_together(X, loads, maps, one_to_one)), dtype=float)
+    beta = u @ inverse
     for t in np.flatnonzero(terms.widths > 0):
-        own = terms.starts[t] + np.arange(terms.widths[t])
-        at = (np.arange(s)[:, None] * D + own[None, :]).ravel()
-        if len(at) == 1:
-            out[:, t] = beta[:, at[0]] / np.sqrt(np.maximum(inverse[:, at[0], at[0]], 1e-300))
+        own = slice(terms.starts[t], terms.starts[t] + terms.widths[t])
+        V = inverse[:, own, own]
+        if s == 1 and terms.widths[t] == 1:
+            out[:, t] = beta[:, 0, own.start] / np.sqrt(np.maximum(V[:, 0, 0], 1e-300))
         else:
-            solved = np.linalg.solve(inverse[:, at[:, None], at[None, :]], beta[:, at, None])[..., 0]
-            out[:, t] = _to_normal(np.sum(beta[:, at] * solved, axis=1), len(at))
+            V = np.broadcast_to(V[:, None], (draws, s, V.shape[1], V.shape[2]))
+            Q = _quadratic(beta[:, :, own], V).sum(axis=1)
+            out[:, t] = _to_normal(Q, s * int(terms.widths[t]))
     return out
+
+
+def _together(X: FloatArray, loads: Loads, maps: IntArray, one_to_one: bool) -> FloatArray:
+    """Information of all columns together, given what was estimated, relative to the mean: (draws or 1, D, D)."""
+    draws, D = len(maps), X.shape[1]
+    base = X.T @ X + TOGETHER_FLOOR * np.eye(D)
+    if loads.mean.shape[0] > 1:
+        # several linear predictors: the mean weight, so that the information is a product
+        C = [moved(loads.kept[:, e], maps, one_to_one) @ X for e in range(loads.kept.shape[1])]
+        return base[None] - sum((c[:, :, None] * c[:, None, :] for c in C), np.zeros((1, D, D)))
+    scale = float(loads.mean[0, 0])
+    G = base[None]
+    if loads.varying is not None:
+        weight = moved(loads.varying[:, 0, 0] / scale, maps, one_to_one)
+        rows, columns = np.triu_indices(D)
+        G = np.repeat(G, draws, axis=0)
+        pairs = weight @ (X[:, rows] * X[:, columns])
+        G[:, rows, columns] += pairs
+        G[:, columns, rows] = G[:, rows, columns]
+    for e in range(loads.cross.shape[2]):
+        c = moved(loads.cross[:, 0, e], maps, one_to_one) @ X / np.sqrt(scale)
+        G = G - c[:, :, None] * c[:, None, :]
+    return G
 
 
 def _to_normal(Q: FloatArray, q: int) -> FloatArray:
@@ -373,7 +405,6 @@ def score_test(
     kept: Sequence[int] = (),
     cluster: NDArray | None = None,
     scores: str = "normal",
-    joint: bool = False,
 ) -> ScoreFound:
     """Keep terms as long as the most telling one is beyond what permuted blocks reach.
 
@@ -419,8 +450,8 @@ def score_test(
     while left:
         columns = _kept_columns(arrays, order, adjust, response.n)
         rows = _rows(cluster, [arrays[t] for t in left], response.n)
-        loads = make_loads(fit_smooth(response, columns, scores))
-        values = _draw(take_terms(terms, left), loads, rows, seed, draws, alpha, joint)
+        loads = make_loads(fit_smooth(response, columns, scores), columns)
+        values = _draw(take_terms(terms, left), loads, Draws(rows, seed, draws, alpha))
         observed, permuted = values[0], values[1:]
         largest = permuted.max(axis=1)
         full = columns.shape[1] >= room
@@ -459,24 +490,33 @@ def _rows(cluster: NDArray | None, arrays: Sequence[FloatArray], n: int) -> Rows
     return make_rows(n) if cluster is None else make_rows(n, cluster, np.concatenate(arrays, axis=1))
 
 
-def _draw(terms: Terms, loads: Loads, rows: Rows, seed: int, draws: int, alpha: float, joint: bool = False) -> FloatArray:
+@dataclass(frozen=True)
+class Draws:
+    """Which permutations: how rows move, the seed, how many, and the level at which they decide."""
+
+    rows: Rows
+    seed: int
+    count: int
+    alpha: float
+
+
+def _draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> FloatArray:
     """Return the observed statistics (first row) and those of permuted blocks."""
-    n = rows.n
-    joint = joint and terms.columns.shape[1] * loads.mean.shape[0] <= min(100, n / 4)
-    def both(maps: IntArray, one: bool = True) -> FloatArray:
-        v = score_values(terms, loads, maps, one)
-        return np.maximum(v, np.abs(partial_values(terms, loads, maps, one))) if joint else v
-    pieces = [both(np.arange(n)[None, :])]
-    allowed = int(alpha * (draws + 1) + TIE) - 1
+    rows, n = plan.rows, plan.rows.n
+    D = terms.columns.shape[1]
+    s = loads.mean.shape[0]
+    together = together and D > 1 and D * s <= TOGETHER_SHARE * n and D * D * n <= TOGETHER_COST
+    pieces = [_values(terms, loads, np.arange(n)[None, :], True, together)]
+    allowed = int(plan.alpha * (plan.count + 1) + TIE) - 1
     # clusters: the information takes observations for independent, so terms need a common scale, from all draws
     scaled = bool(rows.strata)
-    size = max(1, CHUNK // max(n, 1))
+    size = max(1, CHUNK // max(n, D * D if together else 1))
     exceeding = done = 0
-    while done < draws:
-        stop = min(done + size, draws if scaled or done >= FIRST else max(FIRST, 1), draws)
-        values = both(maps_of(rows, seed, range(done, stop)), rows.one_to_one)
-        pieces.append(values)
-        exceeding += int(np.sum(values.max(axis=1) >= pieces[0].max() * (1 - TIE)))
+    while done < plan.count:
+        stop = min(done + size, plan.count if scaled or done >= FIRST else FIRST, plan.count)
+        maps = maps_of(rows, plan.seed, range(done, stop))
+        pieces.append(_values(terms, loads, maps, rows.one_to_one, together))
+        exceeding += int(np.sum(pieces[-1].max(axis=1) >= pieces[0].max() * (1 - TIE)))
         done = stop
         if not scaled and done == FIRST and exceeding > allowed:
             break
@@ -485,6 +525,14 @@ def _draw(terms: Terms, loads: Loads, rows: Rows, seed: int, draws: int, alpha: 
         # the observed value is one of them, so that all arrangements are treated alike
         out = out / np.maximum(np.sqrt(np.mean(out**2, axis=0)), 1e-300)
     return out
+
+
+def _values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool, together: bool) -> FloatArray:
+    """Return the larger of each term's statistics: by itself, and given all other terms."""
+    alone = score_values(terms, loads, maps, one_to_one)
+    if not together:
+        return alone
+    return np.maximum(alone, np.abs(partial_values(terms, loads, maps, one_to_one)))
 
 
 def _tail(observed: FloatArray, permuted: FloatArray) -> FloatArray:
@@ -535,7 +583,7 @@ def many_test(
     columns = np.concatenate([np.zeros((n, 0)), *fixed, *(np.reshape(one, (n, -1)) for one in kept)], axis=1)
     loads = make_loads(fit_smooth(response, columns, scores))
     arrays = [np.asarray(block, dtype=float).reshape(n, -1) for block in blocks]
-    values = _draw(terms, loads, _rows(cluster, arrays, n), seed, draws, 1.0)
+    values = _draw(terms, loads, Draws(_rows(cluster, arrays, n), seed, draws, 1.0), together=False)
     observed, permuted = values[0], values[1:]
     pool = np.sort(permuted, axis=None)
     beyond = len(pool) - np.searchsorted(pool, observed * (1 - TIE), side="left")

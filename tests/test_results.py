@@ -72,7 +72,7 @@ def test_levels_stand_under_their_term():
     lines = fit.summary().as_text().splitlines()
     here = next(i for i, line in enumerate(lines) if line.split()[:1] == ["site"])
     assert lines[here + 1].startswith("  site[A]") and lines[here + 3].startswith("  site[C]")
-    assert fit.table["term"].tolist() == ["age", "crp", "sex", *["site"] * 3]
+    assert fit.table["term"].tolist() == ["age", "crp", "sex", *["site"] * 4]
     assert fit.table.index[2] == "sex: male - female"
 
 

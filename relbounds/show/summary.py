@@ -76,22 +76,13 @@ class FitSummary(Summary):
 
 def summarise(facts: Facts) -> FitSummary:
     """Build the three blocks of a summary: header pairs, one row a term with its levels under it, notes."""
-    wanted = _columns(facts)
-    table = facts.table
-    shown = [column(name, table[name]) for name in wanted]
-    steps = walk(table)
-    blank = [""] * len(wanted)
-    cells = [
-        blank if step.row is None else list(map(visible, row_cells(table, step, wanted, facts.smallest_p)))
-        for step in steps
-    ]
-    body = SimpleTable(
-        cells,
-        headers=[one.summary_head or one.head for one in shown],
-        stubs=[_stub(step) for step in steps],
-        txt_fmt={**BODY, "data_aligns": "".join("c" if one.word else "r" for one in shown)},
-    )
-    width = max(len(line) for line in body.as_text().splitlines())
+    body = _body(facts)
+    width = _width(body)
+    # the table takes the width of the header where that is wider, as readers of regression tables expect
+    more = _width(_head(facts, width)) - width
+    if more > 0:
+        body = _body(facts, more)
+        width = _width(body)
     out = FitSummary(facts)
     out.tables = [_head(facts, width), body]
     lines = ["Notes:"]
@@ -99,6 +90,30 @@ def summarise(facts: Facts) -> FitSummary:
         lines += textwrap.wrap(f"[{i}] {visible(note)}", max(width, NARROWEST), subsequent_indent="    ")
     out.add_extra_txt(lines)
     return out
+
+
+def _body(facts: Facts, more: int = 0) -> SimpleTable:
+    """Set the table, its first column wider than it needs by some letters."""
+    wanted, table = _columns(facts), facts.table
+    shown = [column(name, table[name]) for name in wanted]
+    steps = walk(table)
+    blank = [""] * len(wanted)
+    cells = [
+        blank if step.row is None else list(map(visible, row_cells(table, step, wanted, facts.smallest_p)))
+        for step in steps
+    ]
+    stubs = [_stub(step) for step in steps]
+    longest = max(map(len, stubs), default=0) if more == 0 else max(BODY["colwidths"], *map(len, stubs))
+    return SimpleTable(
+        cells,
+        headers=[one.summary_head or one.head for one in shown],
+        stubs=[stub.ljust(longest + more) for stub in stubs],
+        txt_fmt={**BODY, "data_aligns": "".join("c" if one.word else "r" for one in shown)},
+    )
+
+
+def _width(table: SimpleTable) -> int:
+    return max(len(line) for line in table.as_text().splitlines())
 
 
 def _columns(facts: Facts) -> list[str]:

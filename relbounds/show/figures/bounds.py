@@ -25,6 +25,7 @@ from relbounds.show.figures.style import (
     class_handles,
     dashed_handle,
     faint,
+    haloed,
     ink,
     label_lines,
     label_width,
@@ -169,7 +170,8 @@ def draw_bars(
         if how.best and "weight" in table and pd.notna(row["weight"]):
             at = min(abs(row["weight"]), reach)
             _segment(ax, (at, at), (line.position - thick / 2 - 0.08, line.position + thick / 2 + 0.08), how,
-                     color=ink(ax), linewidth=1.1, solid_capstyle="butt", label="_best")  # fmt: skip
+                     color=ink(ax), linewidth=1.1, solid_capstyle="butt", path_effects=haloed(ax),
+                     label="_best")  # fmt: skip
         if how.direction and row.get("direction") in SIGNS and row["relevance"] in ("strong", "weak"):
             spot = (1.045 * reach, line.position)
             ax.plot(*([v] for v in (spot if how.horizontal else spot[::-1])), marker=SIGN_MARKERS[row["direction"]],
@@ -243,7 +245,7 @@ def _draw_noise(ax: Axes, facts: Facts, lines: Sequence[Line], how: Bars) -> Non
     for key, here in stretches:
         label = f"_noise {key[0]}" + (f": {key[1]}" if key[1] else "")
         _segment(ax, [facts.noise[key]] * 2, [min(here) - 0.5, max(here) + 0.5], how,
-                 color=ink(ax), linewidth=0.8, linestyle=DASHED, label=label)  # fmt: skip
+                 color=ink(ax), linewidth=0.9, linestyle=DASHED, path_effects=haloed(ax), label=label)  # fmt: skip
 
 
 def _handles(ax: Axes, facts: Facts, table: pd.DataFrame, paint: Mapping[str, Any], how: Bars) -> list[Any]:

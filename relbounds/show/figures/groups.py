@@ -123,8 +123,8 @@ def _draw_tree(side: Axes, groups: Any, leaves: Sequence[int]) -> None:
         if grouped:
             top[owner[node]] = (float(distance), place[node])
     for group, (x, y) in top.items():
-        side.annotate(str(group), (x, y), xytext=(2, 0), textcoords="offset points", fontsize=SMALL,
-                      color=shade[group], va="center")  # fmt: skip
+        side.annotate(str(group), (x, y), xytext=(2, 2), textcoords="offset points", fontsize=SMALL,
+                      color=shade[group], va="bottom")  # fmt: skip
     side.axvline(groups.height, color=ink(side), linewidth=0.8, linestyle=DASHED)
     side.set_xlim(0.0, 1.08 * max(tallest, float(groups.height)))
     side.set_xlabel("distance")

@@ -164,7 +164,7 @@ def _draw_thresholds(ax: Axes, thresholds: np.ndarray, levels: Sequence[Any]) ->
     short = len(merged) <= 1 or all(len(name) <= 4 for _, name in merged)
     for value, name in merged:
         ax.annotate(name, (value, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
-                    fontsize=SMALL - 0.5, rotation=0 if short else 30, ha="center" if short else "left", va="bottom",
+                    fontsize=SMALL - 0.5, rotation=0 if short else 40, ha="center" if short else "left", va="bottom",
                     rotation_mode="anchor", color=ink(ax))  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -19,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.transforms import ScaledTranslation
 
 from relbounds.errors import OptionError, nearest
@@ -33,6 +35,8 @@ LONGEST = 30
 THICK = 0.66
 LETTER = 0.055  # inches a letter of a label takes
 DASHED = (0, (4, 2))
+# The stretch of the colour map for ordered levels: its ends vanish on black and on white.
+MIDDLE = (0.22, 0.68)
 UNDER_AXIS = 30.0  # points that ticks, their numbers and the label of an axis take
 # One colour, one meaning: these belong to the classes, and no figure uses them for anything else. Dark blue, orange and
 # light grey also differ in lightness, so that they can be told apart in print without colour.
@@ -90,7 +94,9 @@ def shades(count: int) -> list[Any]:
     >>> len(shades(4))
     4
     """
-    return list(sns.color_palette("viridis", max(count, 1))) if count > 1 else [OTHER_COLOURS[0]]
+    if count == 1:
+        return [OTHER_COLOURS[0]]
+    return [matplotlib.colormaps["viridis"](float(place)) for place in np.linspace(*MIDDLE, count)]
 
 
 def others(count: int) -> list[str]:
@@ -107,6 +113,11 @@ def faint(ax: Axes, share: float = 0.35) -> Any:
     """Return the ink mixed with the ground: for rules that must not compete with data."""
     front, back = np.array(to_rgb(ink(ax))), np.array(to_rgb(_ground(ax)))
     return tuple(float(v) for v in (1 - share) * back + share * front)
+
+
+def haloed(ax: Axes) -> list[Any]:
+    """Return the effect that sets a mark off from whatever it lies on: a thin rim in the colour of the ground."""
+    return [withStroke(linewidth=2.4, foreground=_ground(ax))]
 
 
 def _ground(ax: Axes) -> Any:

@@ -20,6 +20,7 @@ from relbounds.show.figures.style import (
     tidy_axes,
 )
 
+LINE = 11.0  # points from one line of numbers to the next
 STYLES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 
 
@@ -52,7 +53,7 @@ def plot_survival(
     if curves.empty:
         raise OptionError("There is no survival curve to draw.")
     groups = list(dict.fromkeys(curves["group"]))
-    depth = 11.0 * (len(groups) + 1) if risk else 0.0
+    depth = LINE * (len(groups) + 1) if risk else 0.0
     ax = new_axes(ax, COLUMN + 0.4, 2.9 + depth / 72)
     handles = []
     for i, (group, colour) in enumerate(zip(groups, shades(len(groups)), strict=True)):
@@ -94,16 +95,16 @@ def _write_risk(ax: Axes, curves: pd.DataFrame, groups: list[str]) -> None:
         "textcoords": "offset points",
         "fontsize": SMALL,
         "annotation_clip": False,
+        "va": "top",
+        "color": ink(ax),
     }
-    ax.annotate("at risk", (0, 0), xytext=(-6, -32), ha="right", va="top", **place)
-    for line, (group, colour) in enumerate(zip(groups, shades(len(groups)), strict=True), start=1):
+    ax.annotate("at risk", (0, 0), xytext=(-14, -32), ha="right", **place)
+    for line, group in enumerate(groups, start=1):
         rows = curves[curves["group"] == group].sort_values("time")
-        drop = -32 - 11 * (line - 1)
-        name = shorten(str(group).split(" ")[0], 10)
-        ax.annotate(name, (0, 0), xytext=(-6, drop - 11), ha="right", va="top", color=colour, **place)
+        drop = -32 - LINE * line
+        ax.annotate(shorten(str(group).split(" ")[0], 10), (0, 0), xytext=(-14, drop), ha="right", **place)
         for time in times:
-            count = str(_at_risk(rows, time))
-            ax.annotate(count, (time, 0), xytext=(0, drop - 11), ha="center", va="top", color=colour, **place)
+            ax.annotate(str(_at_risk(rows, time)), (time, 0), xytext=(0, drop), ha="center", **place)
 
 
 def _at_risk(rows: pd.DataFrame, time: float) -> int:

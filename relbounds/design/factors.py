@@ -16,7 +16,7 @@ from patsy import EvalEnvironment, EvalFactor
 from patsy.builtins import C
 
 from relbounds.design.formula import functions
-from relbounds.design.terms import Factor
+from relbounds.design.formula_terms import Factor
 from relbounds.design.tokens import references, tokenize, unquote
 from relbounds.errors import DataError, FormulaError, listed
 

@@ -12,7 +12,8 @@ import numpy as np
 import patsy.builtins
 
 from relbounds.design.censored import Surv, between
-from relbounds.design.terms import Factor, Reader, Term, has_dot, is_dot
+from relbounds.design.formula_terms import Factor, Reader, Term, has_dot, is_dot
+from relbounds.design.safe_formula import check_safe
 from relbounds.design.tokens import Token, is_call, quote, references, tokenize
 from relbounds.errors import FormulaError, nearest
 
@@ -62,7 +63,12 @@ def functions() -> dict[str, object]:
 
 
 def parse(
-    formula: str, columns: Sequence[str], *, known: Container[str] = (), exclude: Iterable[str] = ()
+    formula: str,
+    columns: Sequence[str],
+    *,
+    known: Container[str] = (),
+    exclude: Iterable[str] = (),
+    safe: bool = False,
 ) -> ParsedFormula:
     """Read a formula against the columns of the data.
 
@@ -74,6 +80,8 @@ def parse(
         Column names of the data; what `.` stands for.
     known : container of str
         Further names that the formula may use (functions and constants of the caller).
+    safe : bool
+        Allow names, numbers, operators and known functions only; see :mod:`relbounds.design.safe_formula`.
     exclude : iterable of str
         Columns that `.` leaves out besides those of the response and of the other parts.
 
@@ -98,6 +106,8 @@ def parse(
         raise FormulaError("The formula is empty. Write for example 'grade ~ age + bmi'.")
     tokens = tokenize(text)
     left, parts = _split(text, tokens)
+    if safe:
+        check_safe(text, tokens, frozenset(columns))
     _check_names(text, tokens, columns, known)
     _check_responses(text, parts)
     reader = Reader(text, frozenset(columns))

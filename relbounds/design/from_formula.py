@@ -38,6 +38,7 @@ def make_design(
     cluster: Any = None,
     missing: str = "drop",
     standardize: bool = True,
+    safe: bool = False,
     env: int | EvalEnvironment = 0,
 ) -> Design:
     """Read a formula against data.
@@ -68,6 +69,9 @@ def make_design(
         Rows with missing values in a column that the formula reads are dropped and counted, or an error.
     standardize : bool
         Scale every feature to mean 0 and standard deviation 1.
+    safe : bool
+        A formula is code that is evaluated. With True only names of columns, numbers, operators and known functions are
+        allowed (log, sqrt, C, Q, I, bs, center and the like), for formulas from people one does not know.
     env : int or patsy.EvalEnvironment
         Where functions and constants of the formula are looked up: 0 is the caller, 1 the caller's caller.
 
@@ -83,11 +87,11 @@ def make_design(
     >>> design.names, design.priv_names, design.notes
     (('log(x)',), ('z',), ('Family chosen: ordinal (3 integer values).',))
     """
-    env = EvalEnvironment.capture(env, reference=1)
+    env = EvalEnvironment([{}]) if safe else EvalEnvironment.capture(env, reference=1)
     if missing not in ("drop", "raise"):
         raise OptionError(f"missing={missing!r} is not known; use 'drop' or 'raise'.")
     seen = take_observations(_filled(data), weights=weights, frequency=frequency, cluster=cluster)
-    parsed = parse(formula, list(seen.frame.columns), known=env.namespace, exclude=seen.roles)
+    parsed = parse(formula, list(seen.frame.columns), known=env.namespace, exclude=seen.roles, safe=safe)
     rows = _whole_rows(parsed, seen, env, missing)
     was_missing = bool(seen.frame[list(parsed.response_variables)].isna().any(axis=None))
     own = seen.weights[rows.kept]

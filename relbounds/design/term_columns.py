@@ -14,8 +14,8 @@ from patsy import EvalEnvironment
 
 from relbounds.design.factor_columns import FactorCoding, FloatArray, apply_coding, learn_coding
 from relbounds.design.factors import FactorRecipe, memorize, plain_name
+from relbounds.design.formula_terms import Factor, Term
 from relbounds.design.levels import label
-from relbounds.design.terms import Factor, Term
 from relbounds.errors import DataError, counted
 
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
-from relbounds.checks import choice
-from relbounds.errors import DataError, RelboundsWarning
+from relbounds.checks import choice, integer
+from relbounds.errors import DataError, OptionError, RelboundsWarning
 from relbounds.linear.families import family_of
 from relbounds.linear.families.family import Prediction
+from relbounds.linear.families.rows import Answers
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.model import answers_of
 from relbounds.linear.noise.facts import NoiseKey
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
     from relbounds.explore.risk import RiskBound
     from relbounds.explore.stability import Stability
     from relbounds.explore.sweep_delta import Sweep
+    from relbounds.linear.probabilities import Probabilities
     from relbounds.show.report import Section
 
 # Grouping asks two what-ifs a feature; in a report it is done for more features than this only when asked for.
 MOST_GROUPED = 40
+THIRDS = ("lowest third", "middle third", "highest third")
 
 
 @dataclass(frozen=True)
@@ -205,20 +208,26 @@ class RelboundsResults(Results):
     def _in_units(self, standard: np.ndarray) -> np.ndarray:
         return self.design.y_center + self.design.y_scale * standard
 
-    def predict(self, newdata: Any = None, type: str = "class") -> pd.Series | pd.DataFrame:
-        """Predict levels or numbers; privileged columns are never needed.
+    def predict(
+        self, newdata: Any = None, type: str = "class", *, times: Sequence[float] | None = None
+    ) -> pd.Series | pd.DataFrame:
+        """Predict levels, numbers, scores or probabilities; privileged columns are never needed.
 
         Parameters
         ----------
         newdata : DataFrame, optional
-            With the columns that the regular part reads; None means the training rows.
-        type : {"class", "score"}
-            Levels (or numbers), or the scores behind them.
+            With the columns that the regular and the adjusting part read; None means the training rows.
+        type : {"class", "score", "prob"}
+            Levels (or numbers); the scores behind them; or the probability of each level. Probabilities come from a
+            proportional-odds model of held-out scores (classes without order: a multinomial one); survival: from the
+            same model, the probability of surviving each time.
+        times : sequence of float, optional
+            Survival with ``type="prob"``: at which times, up to the last one that levels were cut at; those by default.
 
         Returns
         -------
-        Series
-            Rows with missing values get a missing prediction.
+        Series or DataFrame
+            Rows with missing values get a missing prediction. Probabilities have one column a level (or time).
 
         Examples
         --------
@@ -227,14 +236,80 @@ class RelboundsResults(Results):
         >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
         >>> len(fit.predict(data.data.head(3)))
         3
+        >>> fit.predict(data.data.head(3), type="prob").sum(axis=1).round(6).tolist()
+        [1.0, 1.0, 1.0]
         """
-        if choice("type", type, ("class", "score")) == "score":
+        wanted = choice("type", type, ("class", "score", "prob"))
+        if times is not None and (wanted != "prob" or self.design.family != "survival"):
+            raise OptionError("times belongs to type='prob' of a survival fit; leave it out here.")
+        if wanted == "score":
             return self.decision_function(newdata)
         X, adjust, index = self._features(newdata)
-        guess = self._predicted(X, adjust).guess
+        predicted = self._predicted(X, adjust)
+        if wanted == "prob":
+            return self._chances(predicted.scores, index, times)
         if self.design.family == "regression":
-            return pd.Series(self._in_units(guess), index=index, name=self.design.response)
-        return pd.Series(self.design.decode(guess), index=index, name=self.design.response)
+            return pd.Series(self._in_units(predicted.guess), index=index, name=self.design.response)
+        return pd.Series(self.design.decode(predicted.guess), index=index, name=self.design.response)
+
+    def _chances(self, scores: np.ndarray, index: pd.Index, times: Sequence[float] | None) -> pd.DataFrame:
+        model = self.probabilities
+        if self.design.family != "survival":
+            assert self.design.levels is not None
+            return pd.DataFrame(model.levels(scores), index=index, columns=list(self.design.levels))
+        cuts = np.concatenate([[0.0], self.design.cut_times])
+        alive = np.column_stack([np.ones(len(scores)), model.above(scores)])
+        alive[np.isnan(scores[:, 0])] = np.nan
+        asked = cuts[1:] if times is None else np.asarray(times, dtype=float)
+        if asked.size == 0 or not np.all((asked >= 0) & (asked <= cuts[-1])):
+            raise OptionError(
+                f"times must lie between 0 and {cuts[-1]:g}, the last time that levels were cut at."
+            )
+        # between two cut times the curve is taken as straight: nothing is known of its shape there
+        found = np.array([np.interp(asked, cuts, row) for row in alive]).reshape(len(scores), len(asked))
+        return pd.DataFrame(found, index=index, columns=pd.Index(asked, name="time"))
+
+    @cached_property
+    def probabilities(self) -> Probabilities:
+        """How scores become probabilities of levels: a smooth model of the level on held-out scores.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.paper_set(3, seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> len(fit.probabilities.offsets)
+        4
+        """
+        from relbounds.linear.probabilities import fit_probabilities
+
+        return fit_probabilities(self._fitted)
+
+    def calibration(self, bins: int = 10) -> pd.DataFrame:
+        """Return observed shares beside predicted probabilities of held-out observations.
+
+        Parameters
+        ----------
+        bins : int
+            Bins of equal counts at most; each holds 15 observations or more.
+
+        Returns
+        -------
+        DataFrame
+            One row an event and bin: `event`, `predicted` (mean probability), `observed` (share; survival:
+            Kaplan-Meier), `low` and `high` (95 % limits of the share), `n`.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit.calibration(bins=2)["n"].tolist()
+        [30, 30]
+        """
+        from relbounds.linear.probabilities import calibration
+
+        return calibration(self._fitted, integer("bins", bins, least=1))
 
     def score(self, newdata: Any = None) -> float:
         """Return the family's score: MMAE, weighted F1 or R squared.
@@ -257,21 +332,35 @@ class RelboundsResults(Results):
         True
         """
         X, adjust, _ = self._features(newdata)
-        answers = answers_of(self.design)
-        weights = self.design.weights
-        if newdata is not None:
-            truth = np.asarray(self.design.transform_response(newdata), dtype=float)
-            if self.design.family == "regression":
-                truth = (truth - self.design.y_center) / self.design.y_scale
-            answers, weights = replace(answers, y=truth, low=None, high=None), np.ones(len(X))
+        answers, weights = self._answers(newdata)
         prediction = self._predicted(X, adjust)
-        known = np.flatnonzero(
-            ~(np.isnan(prediction.scores).any(axis=1) | np.isnan(np.asarray(answers.y, dtype=float)))
-        )
-        if not known.size:
+        gone = np.isnan(prediction.scores).any(axis=1)
+        for known in (answers.y, answers.low, answers.time):
+            gone |= False if known is None else np.isnan(np.asarray(known, dtype=float))
+        rows = np.flatnonzero(~gone)
+        if not rows.size:
             raise DataError("There is no complete row to score: every row misses the response or a feature.")
-        part = Prediction(prediction.scores[known], prediction.guess[known])
-        return family_of(self.design.family).metric.measure(answers.take(known), part, weights[known])
+        part = Prediction(prediction.scores[rows], prediction.guess[rows])
+        return family_of(self.design.family).metric.measure(answers.take(rows), part, weights[rows])
+
+    def _answers(self, newdata: Any) -> tuple[Answers, np.ndarray]:
+        """Return what is known of the response of some rows, and their weights."""
+        design, known = self.design, answers_of(self.design)
+        if newdata is None:
+            return known, design.weights
+        if design.times is not None:
+            time, event = design.transform_times(newdata)
+            low, high = design.transform_interval(newdata)
+            given: dict[str, Any] = {"y": low, "low": low, "high": high, "time": time, "event": event == 1}
+        elif design.interval is not None:
+            low, high = design.transform_interval(newdata)
+            given = {"y": low, "low": low, "high": high}
+        else:
+            truth = np.asarray(design.transform_response(newdata), dtype=float)
+            if design.family == "regression":
+                truth = (truth - design.y_center) / design.y_scale
+            given = {"y": truth, "low": None, "high": None}
+        return replace(known, **given), np.ones(len(given["y"]))
 
     def _features(self, newdata: Any) -> tuple[np.ndarray, np.ndarray, pd.Index]:
         if newdata is None:
@@ -786,6 +875,108 @@ class RelboundsResults(Results):
 
         base = self.baseline
         return plot_tuning(base.scores, base.C, base.metric, ax, legend=legend)
+
+    def plot_calibration(self, ax: Axes | None = None, *, bins: int = 10, legend: bool = True) -> Axes:
+        """Draw observed shares against predicted probabilities of held-out observations.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        bins : int
+            As in :meth:`calibration`.
+        legend : bool
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_calibration(bins=3)
+        """
+        from relbounds.show.figures.calibration import plot_calibration
+
+        return plot_calibration(self.calibration(bins), ax, legend=legend)
+
+    def survival_curves(self, newdata: Any = None, groups: int = 3) -> pd.DataFrame:
+        """Return Kaplan-Meier curves of groups of equal size by score, lowest first.
+
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            Rows with times and status; by default the training rows by their held-out scores.
+        groups : int
+            How many; tertiles by default.
+
+        Returns
+        -------
+        DataFrame
+            `group`, `time`, `survival`, `low`, `high`, `at_risk`, `censored`.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, relbounds as rb
+        >>> rng = np.random.default_rng(0)
+        >>> data = pd.DataFrame({"x": rng.normal(size=90), "status": rng.random(90) < 0.7})
+        >>> data["time"] = np.exp(data["x"] + 0.5 * rng.normal(size=90))
+        >>> fit = rb.relbounds("Surv(time, status) ~ x", data, C=1.0, delta=0.05)
+        >>> fit.survival_curves()["group"].unique().tolist()
+        ['lowest third', 'middle third', 'highest third']
+        """
+        from relbounds.linear.probabilities import curves_by_score, held_out_of
+
+        design = self.design
+        if design.times is None:
+            raise OptionError("Survival curves need times: fit 'Surv(time, status) ~ ...'.")
+        count = integer("groups", groups, least=2, most=10)
+        if newdata is None:
+            held = held_out_of(self._fitted)
+            score, time, event = held.scores[:, 0], design.times[0][held.rows], design.times[1][held.rows]
+        else:
+            time, status = design.transform_times(newdata)
+            score, event = np.asarray(self.decision_function(newdata), dtype=float), status == 1
+        names = THIRDS if count == 3 else tuple(f"{i + 1} of {count} by score" for i in range(count))
+        return curves_by_score(score, time, event, names)
+
+    def plot_survival(
+        self,
+        newdata: Any = None,
+        ax: Axes | None = None,
+        *,
+        groups: int = 3,
+        risk: bool = True,
+        legend: bool = True,
+    ) -> Axes:
+        """Draw Kaplan-Meier curves of groups by score, with 95 % limits, censored rows and the numbers at risk.
+
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            Rows with times and status; by default the training rows by their held-out scores.
+        ax : Axes, optional
+        groups : int
+            How many groups of equal size; tertiles by default.
+        risk : bool
+            Write the numbers at risk under the axis.
+        legend : bool
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, relbounds as rb
+        >>> rng = np.random.default_rng(0)
+        >>> data = pd.DataFrame({"x": rng.normal(size=90), "status": rng.random(90) < 0.7})
+        >>> data["time"] = np.exp(data["x"] + 0.5 * rng.normal(size=90))
+        >>> ax = rb.relbounds("Surv(time, status) ~ x", data, C=1.0, delta=0.05).plot_survival()
+        """
+        from relbounds.show.figures.survival import plot_survival
+
+        return plot_survival(self.survival_curves(newdata, groups), ax, risk=risk, legend=legend)
 
     # -- report --------------------------------------------------------------------------------------------
 

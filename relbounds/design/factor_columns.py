@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from relbounds.design.factors import FactorRecipe, is_box, plain_name
 from relbounds.design.levels import label, level_codes, used_levels
-from relbounds.design.user_data import plain
+from relbounds.design.user_data import decimal_commas, plain
 from relbounds.errors import DataError, counted, listed
 
 FloatArray = NDArray[np.float64]
@@ -115,6 +115,10 @@ def _evaluate(recipe: FactorRecipe, data: Mapping[str, pd.Series], n: int, what:
     if not isinstance(array, pd.Series):
         array = pd.Series(value if isinstance(value, pd.Categorical) else array, index=index)
     series = plain(array.rename(recipe.factor.code))
+    if not boxed:
+        problem = decimal_commas(series.rename(plain_name(recipe.factor)))
+        if problem:
+            raise DataError(problem)
     return _Value(None, series, boxed or series.dtype.kind not in "fiu", wanted, contrast is not None)
 
 

@@ -238,6 +238,7 @@ def _check_responses(text: str, parts: Mapping[str, list[Token]]) -> None:
 
 def _check_names(text: str, tokens: list[Token], columns: Sequence[str], known: Container[str]) -> None:
     present = set(columns)
+    spare = [c for c in columns if c not in {name for name, _, _ in references(tokens)}]
     table = set(functions())
     callable_ = table | set(dir(builtins))
     for name, token, call in references(tokens):
@@ -246,7 +247,7 @@ def _check_names(text: str, tokens: list[Token], columns: Sequence[str], known: 
         if token.kind == "string" or (not call and token.kind == "name"):
             if name in present or (token.kind == "name" and (name in table or name in known)):
                 continue
-            hint = _dotted(tokens, token, present) or nearest(name, columns)
+            hint = _dotted(tokens, token, present) or nearest(name, spare)
             shown = ", ".join(list(columns)[:8]) + (", ..." if len(columns) > 8 else "")
             raise FormulaError(
                 f"{name!r} is not a column of the data.{hint or f' The columns are: {shown}.'}",

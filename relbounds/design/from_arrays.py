@@ -19,6 +19,7 @@ from relbounds.design.part import Part, make_part
 from relbounds.design.read_response import GivenResponse, read_response, response_from_codes
 from relbounds.design.scales import FloatArray
 from relbounds.design.term_columns import TermShape, pair_title, with_titles
+from relbounds.design.user_data import refuse_nul
 from relbounds.design.weights import cluster_codes
 from relbounds.errors import DataError, OptionError, RelboundsWarning, listed
 
@@ -263,6 +264,7 @@ def _column_names(values: Any, names: Sequence[str] | None, stem: str, what: str
             shape = np.shape(values)
             names = [f"{stem}{k + 1}" for k in range(shape[1] if len(shape) == 2 else 0)]
     names = [str(v) for v in names]
+    refuse_nul(names, what)
     doubled = sorted({v for v in names if names.count(v) > 1}) if len(set(names)) < len(names) else []
     if doubled:
         raise DataError(f"{what} holds {listed(doubled)} more than once. Give each column its own name.")

@@ -102,6 +102,7 @@ def make_design(
         boxed=rows.boxed,
         was_missing=was_missing,
         column=parsed.response_variables[0] if len(parsed.response_variables) == 1 else None,
+        library=str(seen.frame.attrs.get("library", "pandas")),
     )
     response = read_response(given, family, own)
     parts = {

@@ -54,6 +54,11 @@ def used_levels(series: pd.Series, wanted: Sequence[Any] | None = None) -> tuple
     ('a', 'b')
     """
     present = series.dropna().unique()
+    strange = [v for v in present if isinstance(v, str) and "\0" in v]
+    if strange:
+        raise DataError(
+            f"{series.name!r} holds {listed(strange)}, with NUL bytes. Remove them: .str.replace('\\0', '')."
+        )
     if wanted is not None:
         wanted = check_levels(wanted, str(series.name))
     if wanted is None and isinstance(series.dtype, pd.CategoricalDtype):

@@ -14,6 +14,7 @@ from relbounds.design.censored import Between, SurvivalTimes, event_cuts, level_
 from relbounds.design.levels import check_levels, label, level_codes, used_levels
 from relbounds.design.response import FloatArray, Response, as_response
 from relbounds.design.tokens import quote
+from relbounds.design.user_data import decimal_commas
 from relbounds.errors import DataError, OptionError, listed, nearest
 
 FAMILIES = ("auto", "ordinal", "binary", "regression", "nominal", "survival")
@@ -40,6 +41,8 @@ class GivenResponse:
         Whether values were missing before: then whole floats are integers that pandas had to store as floats.
     column : str or None
         The column behind the response, for the code shown in messages.
+    library : str
+        Where the data come from, "pandas" or "polars", for the same.
     """
 
     values: Any
@@ -48,6 +51,7 @@ class GivenResponse:
     boxed: bool = False
     was_missing: bool = False
     column: str | None = None
+    library: str = "pandas"
 
 
 def read_response(given: GivenResponse, family: str = "auto", weights: FloatArray | None = None) -> Response:
@@ -86,6 +90,9 @@ def read_response(given: GivenResponse, family: str = "auto", weights: FloatArra
         raise DataError(
             f"The response {given.name!r} misses {int(series.isna().sum())} values. Drop or fill these rows."
         )
+    problem = "" if given.boxed else decimal_commas(series)
+    if problem:
+        raise DataError(problem)
     kind = _kind(series, given)
     if kind == "int" and series.dtype.kind == "f":
         series = series.astype(np.int64)
@@ -200,11 +207,14 @@ def _what(kind: str) -> str:
 def _how_to_order(given: GivenResponse, levels: Sequence[Any]) -> str:
     code = "[" + ", ".join(map(repr, levels)) + "]"
     column = given.column or given.name
+    in_data = f"data[{column!r}] = pandas.Categorical(data[{column!r}], categories={code}, ordered=True)"
+    if given.library == "polars":  # whose Categorical has no order, and whose Enum has
+        in_data = f"data = data.with_columns(polars.col({column!r}).cast(polars.Enum({code})))"
     return (
         f"The response {given.name!r} has {len(levels)} levels without an order: {listed(levels)}. "
         "Say which comes first, from lowest to highest (change the list below into the right order), either in the "
         "data:\n"
-        f"    data[{column!r}] = pandas.Categorical(data[{column!r}], categories={code}, ordered=True)\n"
+        f"    {in_data}\n"
         "or in the formula:\n"
         f"    C({quote(column)}, levels={code}) ~ ...\n"
         "or use family='nominal', which asks for no order."

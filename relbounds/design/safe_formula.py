@@ -88,7 +88,8 @@ def _name(tokens: Sequence[Token], i: int, columns: Collection[str]) -> str | No
         return None if name in _WORDS else f"{name!r} has no place in a safe formula."
     if name in columns or name == "pi":
         return None
-    return f"{name!r} is not a column of the data. A safe formula sees nothing else.{nearest(name, columns)}"
+    spare = set(columns) - {t.text for t in tokens}
+    return f"{name!r} is not a column of the data. A safe formula sees nothing else.{nearest(name, sorted(spare))}"
 
 
 def _arguments(tokens: Sequence[Token], i: int, name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from relbounds.errors import DataError, counted, listed, nearest
+
+_NUMBER = re.compile(r"\s*[-+]?(\d+|\d+,\d+|\d{1,3}(,\d{3})+)\s*")
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
 
 
 def as_frame(data: Any, what: str = "data") -> pd.DataFrame:
@@ -36,6 +40,7 @@ def as_frame(data: Any, what: str = "data") -> pd.DataFrame:
             "for example data.columns = ['_'.join(map(str, c)) for c in data.columns]."
         )
     names = [str(c) for c in data.columns]
+    refuse_nul(names, what)
     doubled = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
     if doubled:
         raise DataError(
@@ -47,20 +52,79 @@ def as_frame(data: Any, what: str = "data") -> pd.DataFrame:
     return data
 
 
+def refuse_nul(names: Iterable[str], what: str) -> None:
+    """Raise if a name holds a NUL byte, which ends a text in files and figures before its time.
+
+    Examples
+    --------
+    >>> refuse_nul(["age"], "data")
+    """
+    bad = [name for name in names if "\0" in name]
+    if bad:
+        raise DataError(
+            f"The {what} have NUL bytes in the name{_s(bad)} {listed(bad)}. Rename: name.replace('\\0', '')."
+        )
+
+
 def _converted(data: Any, what: str) -> pd.DataFrame:
     if isinstance(data, Mapping):
         try:
             return pd.DataFrame(dict(data))
         except (ValueError, TypeError) as error:
             raise DataError(f"The columns of the {what} do not fit together: {error}.") from None
+    if hasattr(data, "collect") and not hasattr(data, "to_pandas"):
+        raise DataError(
+            f"The {what} are a {type(data).__name__}, which has not been read yet. Read it first: data.collect()."
+        )
     if hasattr(data, "to_pandas"):
         frame = data.to_pandas()
         if isinstance(frame, pd.DataFrame):
-            return frame
+            return _with_enums(data, frame)
     advice = "Pass a pandas DataFrame with one named column per variable"
     if isinstance(data, np.ndarray | list | tuple):
         advice += ": pandas.DataFrame(array, columns=[...])"
     raise DataError(f"The {what} are of type {type(data).__name__}, which has no named columns. {advice}.")
+
+
+def _with_enums(data: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the order of polars' Enum columns; its Categorical has none, and messages should say what has."""
+    schema = getattr(data, "schema", None)
+    if not type(data).__module__.startswith("polars") or not isinstance(schema, Mapping):
+        return frame
+    for name, dtype in schema.items():
+        if type(dtype).__name__ == "Enum":
+            frame[name] = pd.Categorical(frame[name], categories=list(dtype.categories), ordered=True)
+    frame.attrs["library"] = "polars"
+    return frame
+
+
+def decimal_commas(series: pd.Series) -> str:
+    """Return what to say about text that is numbers written with a comma, or nothing.
+
+    Examples
+    --------
+    >>> decimal_commas(pd.Series(["1,5", "2,25"], name="crp"))
+    "Column 'crp' holds numbers with a decimal comma ('1,5'). Read the file with decimal=',', or convert them:
+    data['crp'].str.replace(',', '.').astype(float)."
+    >>> decimal_commas(pd.Series(["north", "south"], name="site"))
+    ''
+    """
+    if getattr(series.dtype, "kind", "O") in "fiub":
+        return ""
+    found = [v for v in series.dropna().unique() if isinstance(v, str)]
+    commas = [v for v in found if "," in v]
+    if not commas or not all(_NUMBER.fullmatch(v) for v in found):
+        return ""
+    name = series.name
+    if all(_THOUSANDS.fullmatch(v) for v in commas) and len(found) > 2:
+        return (
+            f"Column {name!r} holds numbers with commas ({commas[0]!r}). If the comma groups thousands, read the file "
+            "with thousands=','; if it is a decimal comma, with decimal=','."
+        )
+    return (
+        f"Column {name!r} holds numbers with a decimal comma ({commas[0]!r}). Read the file with decimal=',', or "
+        f"convert them: data[{name!r}].str.replace(',', '.').astype(float)."
+    )
 
 
 def plain(column: pd.Series) -> pd.Series:
@@ -174,7 +238,8 @@ def take(frame: pd.DataFrame, names: Iterable[str], what: str = "data") -> dict[
     names = list(names)
     absent = [n for n in names if n not in frame.columns]
     if absent:
-        hint = nearest(absent[0], frame.columns) if len(absent) == 1 else ""
+        spare = [c for c in frame.columns if c not in names]
+        hint = nearest(absent[0], spare) if len(absent) == 1 else ""
         raise DataError(f"The {what} lack the column{_s(absent)} {listed(absent)}.{hint}")
     columns = {}
     for name in names:

@@ -3,8 +3,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from patsy import EvalEnvironment
 
-from relbounds.design import make_design
+from relbounds.design import design_from_arrays, make_design
 from relbounds.errors import DataError, FormulaError, OptionError, RelboundsError, RelboundsWarning
 
 # -- data as they come
@@ -191,3 +192,103 @@ def test_a_row_of_weight_zero_has_no_influence(data):
     np.testing.assert_array_equal(design.y, without.y)
     assert design.index.equals(without.index)
     assert "2 rows of weight 0 left out." in design.notes
+
+
+# -- messages
+
+
+@pytest.mark.parametrize("values", [["1,5", "2,25", "3"], ["0,123", "4,567", "1"], ["-1,5", "+2,5", " 3,0 "]])
+@pytest.mark.parametrize("dtype", ["object", "category", "string"])
+def test_decimal_commas_are_recognised(values, dtype):
+    data = pd.DataFrame({"crp": pd.Series(values * 4, dtype=dtype), "y": np.arange(12) ** 1.5})
+    for formula in ("y ~ crp", "crp ~ y", "y ~ I(crp)"):
+        with pytest.raises(
+            DataError, match=r"Column '.*crp.*' holds numbers with a decimal comma.*decimal=','"
+        ):
+            make_design(formula, data)
+    assert make_design("y ~ C(crp)", data).design_terms[0].kind == "factor"
+
+
+def test_commas_that_may_group_thousands():
+    data = pd.DataFrame({"x": ["1,234", "12,345", "1,234,567"] * 4, "y": np.arange(12) ** 1.5})
+    with pytest.raises(DataError, match="thousands=','"):
+        make_design("y ~ x", data)
+    data["x"] = ["1,2", "a,b", "3"] * 4
+    assert make_design("y ~ x", data).design_terms[0].kind == "factor"
+
+
+class _Polars:
+    """What this package uses of a polars DataFrame."""
+
+    def __init__(self, frame, schema):
+        self.frame, self.schema = frame, schema
+
+    def to_pandas(self):
+        return self.frame.copy()
+
+
+class Enum:
+    categories = ("low", "mid", "high")
+
+
+class Categorical:
+    pass
+
+
+_Polars.__module__ = "polars.dataframe.frame"
+
+
+def test_polars(data):
+    frame = pd.DataFrame({"grade": pd.Categorical(["mid", "low", "high", "low"]), "x": [1.0, 2.0, 4.0, 3.0]})
+    design = make_design("grade ~ x", _Polars(frame, {"grade": Enum(), "x": float}))
+    assert design.family == "ordinal" and design.levels == ("low", "mid", "high")
+    given = _Polars(frame, {"grade": Categorical(), "x": float})
+    assert make_design("grade ~ x", given).family == "nominal"
+    with pytest.raises(DataError, match=r"polars.col\('grade'\).cast\(polars.Enum\(\['high', 'low', 'mid'\]"):
+        make_design("grade ~ x", given, family="ordinal")
+
+    class LazyFrame:
+        def collect(self):
+            return frame
+
+    with pytest.raises(DataError, match=r"are a LazyFrame.*data.collect\(\)"):
+        make_design("grade ~ x", LazyFrame())
+
+
+def test_a_name_that_is_there_already_is_not_proposed(data):
+    with pytest.raises(FormulaError, match="'x4' is not a column") as caught:
+        make_design("grade ~ x1 + x2 + x3 + x4", data[["grade", "x1", "x2", "x3"]])
+    assert "Did you mean" not in str(caught.value)
+    with pytest.raises(FormulaError, match="Did you mean 'x3'"):
+        make_design("grade ~ x1 + x2 + x33", data)
+    design = make_design("grade ~ x1 + x2", data)
+    with pytest.raises(DataError, match="lack the column 'x1'") as caught:
+        design.transform(data[["x2"]])
+    assert "Did you mean" not in str(caught.value)
+
+
+def test_nul_bytes_are_refused_by_name(data):
+    odd = data.rename(columns={"x1": "x\0one"})
+    with pytest.raises(DataError, match=r"NUL bytes in the name 'x\\x00one'"):
+        make_design("grade ~ x2", odd)
+    data["site"] = data["site"].replace("A", "A\0")
+    with pytest.raises(DataError, match=r"'A\\x00', with NUL bytes"):
+        make_design("grade ~ site", data)
+    with pytest.raises(DataError, match="NUL"):
+        design_from_arrays(np.eye(3), [1, 2, 1], names=["a", "b\0", "c"])
+
+
+def test_numpy_scalars_will_do(data):
+    design = make_design(
+        np.str_("grade ~ x1 + C(site, levels=order)"),
+        data,
+        family=np.str_("ordinal"),
+        weights=np.str_("x2"),
+        cluster=np.str_("rater"),
+        missing=np.str_("drop"),
+        standardize=np.bool_(True),
+        env=EvalEnvironment([{"order": np.array(["C", "B", "A"])}]),
+    )
+    assert design.find_term(np.str_("site")).levels == ("C", "B", "A")
+    assert design.subset(np.array([np.int8(3), np.int8(1)])).y.shape == (2,)
+    assert list(design.decode(np.float64(2))) == ["mid"]

@@ -16,6 +16,7 @@ import numpy as np
 
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, is_lossless
+from relbounds.solver.tolerances import TOUCHING
 
 # Below this many rows nothing is gained.
 FEW = 400
@@ -48,7 +49,7 @@ class Smaller:
     def wrong_at(self, whole: Polytope, Gv: np.ndarray) -> np.ndarray:
         """Return the same for points with known products ``G v``, the last axis over rows."""
         margin = Gv - whole.model.h
-        tiny = 1e-10 * (1.0 + np.abs(whole.model.h))
+        tiny = TOUCHING * whole.model.height
         return ~self.active & np.where(self.linear, margin > tiny, margin < -tiny)
 
     def duals(self, duals: Duals, price: np.ndarray, c: np.ndarray) -> Duals:

@@ -12,9 +12,7 @@ import numpy as np
 
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, is_lossless
-
-# The accuracy promised for every bound, relative to the norm of the baseline.
-PROMISED = 1e-6
+from relbounds.solver.tolerances import FAR, PROMISED, ROUNDING
 
 
 @dataclass(frozen=True)
@@ -92,6 +90,44 @@ def pull_of(
     return directions - price[:, None] * slopes_of(polytope, columns) + _back(polytope, duals, columns)
 
 
+def room_at(
+    polytope: Polytope, v: np.ndarray, columns: Replaced | None = None, rounding: float = 0.0
+) -> np.ndarray:
+    """Return the room that points (B, q) have in every budget, hard row and bound; negative where they break one.
+
+    Sums are known up to the rounding of what is added up; so much of it is not held against a point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([0.5]))
+    >>> room_at(tope, np.array([[0.75]])).round(6).tolist()
+    [[0.25, 0.75, 1.0, 1.0]]
+    """
+    model = polytope.model
+    p, l, B = polytope.budgets
+    slopes = slopes_of(polytope, columns)
+    Gv, Av = rows_at(polytope, v, columns)
+    margin = Gv - model.h
+    loss = np.sum(v * slopes, axis=1) - np.minimum(margin, 0.0) @ model.c
+    norm = np.abs(v) @ model.penalty
+    room = B - p * norm[:, None] - l * loss[:, None]
+    if rounding:
+        added = np.sum(np.abs(v * slopes), axis=1) + np.maximum(np.abs(Gv), np.abs(model.h)) @ model.c
+        room += rounding * (np.abs(B) + p * norm[:, None] + l * added[:, None])
+    blur = rounding * np.maximum(np.max(np.abs(Av), axis=1, initial=0.0), model.height)[:, None]
+    hard = [Av - model.a + blur, v - model.lower, model.upper - v]
+    if is_lossless(polytope):
+        # without a loss budget every priced row is a hard one
+        room = room[:, :1]
+        hard.append(margin[:, model.c > 0] + blur)
+    rows = np.hstack(hard)
+    # room that is infinite never limits a step
+    return np.hstack([room, np.where(np.isfinite(rows), rows, 1.0)])
+
+
 def inside(
     polytope: Polytope, points: np.ndarray, anchor: np.ndarray, columns: Replaced | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -120,47 +156,30 @@ def inside(
     """
     model = polytope.model
     points = np.clip(points, model.lower, model.upper)
-    p, l, B = polytope.budgets
-    strict = is_lossless(polytope)
-    priced = model.c > 0
-    slopes = slopes_of(polytope, columns)
-
-    def terms(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        Gv, Av = rows_at(polytope, v, columns)
-        margin = Gv - model.h
-        loss = np.sum(v * slopes, axis=1) - np.minimum(margin, 0.0) @ model.c
-        room = B - p * (np.abs(v) @ model.penalty)[:, None] - l * loss[:, None]
-        hard = [Av - model.a, v - model.lower, model.upper - v]
-        if strict:
-            # without a loss budget every priced row is a hard one
-            room = room[:, :1]
-            hard.append(margin[:, priced])
-        # room that is infinite never limits a step
-        rows = np.where(np.isfinite(np.hstack(hard)), np.hstack(hard), 1.0)
-        return room, rows
-
     step = np.ones(len(points))
-    at_anchor, good = None, np.zeros(len(points), dtype=bool)
+    at_anchor, good, kept = None, np.zeros(len(points), dtype=bool), np.zeros(len(points), dtype=bool)
     for shrink in (0.0, 1e-13, 1e-11, 1e-9, 1e-6):
         trial = anchor + (step * (1 - shrink))[:, None] * (points - anchor)
         trial[step * (1 - shrink) == 1.0] = points[step * (1 - shrink) == 1.0]
         trial = np.clip(trial, model.lower, model.upper)
-        room, rows = terms(trial)
-        everything = np.hstack([room, rows])
+        everything = room_at(polytope, trial, columns)
         good = np.min(everything, axis=1, initial=np.inf) >= 0
         if good.all():
             break
         if at_anchor is None:
-            at_anchor = np.hstack(terms(anchor))
+            at_anchor = room_at(polytope, anchor, columns)
             with np.errstate(all="ignore"):
                 limit = np.where(everything < 0, at_anchor / (at_anchor - everything), 1.0)
             step = np.where(good, 1.0, np.clip(np.min(limit, axis=1, initial=1.0), 0.0, 1.0))
             step = np.where(np.isfinite(step), step, 0.0)
+            if np.any(step < 1.0 - PROMISED):
+                # a set without interior leaves no way to go: there a point keeps the budgets up to rounding
+                near = np.min(room_at(polytope, points, columns, ROUNDING), axis=1, initial=np.inf) >= 0
+                kept = near & (step < 1.0 - PROMISED)
     if not good.all():
         trial = np.where(good[:, None], trial, anchor)
-        room, rows = terms(trial)
-        good = np.min(np.hstack([room, rows]), axis=1, initial=np.inf) >= 0
-    return trial, good
+        good = np.min(room_at(polytope, trial, columns, ROUNDING), axis=1, initial=np.inf) >= 0
+    return np.where(kept[:, None], points, trial), good | kept
 
 
 def dual_bound(
@@ -342,7 +361,7 @@ def largest_values(polytope: Polytope) -> np.ndarray:
 
     Penalised variables are limited by the norm. A free variable is limited by the rows in which it is the only free
     one: such a row cannot ask for more slack than the loss budget pays. Variables that no such row limits on both
-    sides get a thousand times the size of the start.
+    sides get a thousand times the size of the start, or what makes up the height.
     """
     model = polytope.model
     p, l, B = polytope.budgets
@@ -365,8 +384,11 @@ def largest_values(polytope: Polytope) -> np.ndarray:
             of = single & (sign * model.G[:, j] > 0)
             ends.append(np.max((model.h - slack - step)[of] / np.abs(model.G[of, j]), initial=-np.inf))
         limit = max(-ends[0], -ends[1])
-        largest[j] = (
-            limit if np.isfinite(limit) else 1e3 * (1.0 + np.max(np.abs(polytope.start), initial=0.0))
-        )
+        if np.isfinite(limit):
+            largest[j] = limit
+        else:
+            size = max(float(np.sqrt(np.mean(x[:, j] ** 2))) if len(x) else 0.0 for x in (model.G, model.A))
+            at = abs(float(polytope.start[j])) if polytope.start.size else 0.0
+            largest[j] = FAR * (at + (model.height / size if size > 0 else 0.0))
     box = np.maximum(np.abs(model.lower), np.abs(model.upper))
     return np.minimum(largest, box)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relbounds.solver.certificates import PROMISED
 from relbounds.solver.engines.dispatch import push_columns, ranges
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.races import push_several
 from relbounds.solver.replaced import Without
+from relbounds.solver.tolerances import PROMISED
 
 
 @dataclass(frozen=True)

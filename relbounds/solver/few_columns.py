@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from relbounds.solver.certificates import PROMISED, Replaced, pull_of
+from relbounds.solver.certificates import Replaced, pull_of
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
+from relbounds.solver.tolerances import NEGLIGIBLE, PROMISED
 
 # Sets with fewer penalised variables are solved with all of them.
 WIDE = 160
@@ -23,8 +24,6 @@ JOINING, TOGETHER = 10, 32
 # With this many times more columns than rows hardly two directions have a use for the same ones: then only so many are
 # worked on together, and hand nothing on.
 MUCH_WIDER, FEW_TOGETHER = 2, 8
-# A column is left out as long as what it may add is below this share of the promised accuracy.
-NEGLIGIBLE = 0.02
 
 
 def is_wide(polytope: Polytope) -> bool:

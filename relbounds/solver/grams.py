@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from relbounds.solver.tolerances import RIDGE
+
 # Products of pairs of columns are kept when they take less than this many bytes.
 KEPT_PAIRS = 64 * 2**20
 BLOCK = 2**20
@@ -18,8 +20,6 @@ FEW_ROWS = 64
 OWN, SCATTER = 4000, 70
 # Columns this heavy against their diagonal entry are treated as free ones.
 DENSE = 1e3
-# The least that is added to the diagonal of a matrix scaled to have ones there.
-RIDGE = 1e-15
 
 
 @dataclass

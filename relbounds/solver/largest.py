@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from relbounds.solver.active_rows import first_active
-from relbounds.solver.certificates import PROMISED
 from relbounds.solver.engines.batch import chunk_size, push_batch
 from relbounds.solver.engines.dispatch import certified, engines_for, push_many
 from relbounds.solver.goals import make_goals
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.tolerances import PROMISED
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relbounds.solver.certificates import PROMISED, dual_bound, inside, largest_values
-from relbounds.solver.engines.batch import Answer
+from relbounds.solver.certificates import dual_bound, inside, largest_values
+from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.dispatch import engine_of, engines_for
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
+from relbounds.solver.tolerances import PROMISED, SIMPLEX
 
 # The auxiliary variables are kept within this many times what the rows may ask of them, so that the set has a middle.
 # Less could cut the optimum off; much more would put the middle far from it.
@@ -66,7 +67,7 @@ class Form:
             b_ub=asked / size,
             bounds=(None, None),
             method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+            options={"primal_feasibility_tolerance": SIMPLEX, "dual_feasibility_tolerance": SIMPLEX},
         )
         if found.status != 0:
             return np.inf, np.zeros(self.cost.size)
@@ -203,6 +204,7 @@ class _Extended:
     directions: np.ndarray
     rows: tuple[slice, ...]
     box: tuple[float, ...]
+    factor: float
 
 
 def _solve(polytope: Polytope, forms: Sequence[Form], name: str) -> list[Least]:
@@ -224,9 +226,11 @@ def _extend(polytope: Polytope, forms: Sequence[Form]) -> _Extended:
     start, box, rows = [polytope.start], [], []
     limit = np.zeros(total)
     column, row = q, m
+    # rows in the units of the others: variables as large as the start's make up the height
+    factor = model.height / polytope.size
     for i, (form, width, count) in enumerate(zip(forms, widths, counts, strict=True)):
         here = slice(row, row + count)
-        A[here, :q], A[here, column : column + width] = form.E, form.F
+        A[here, :q], A[here, column : column + width] = factor * form.E, factor * form.F
         directions[i, column : column + width] = -form.cost
         most = _reach(polytope, form)
         limit[column - q : column - q + width] = most
@@ -248,7 +252,7 @@ def _extend(polytope: Polytope, forms: Sequence[Form]) -> _Extended:
         inner=None,
     )
     larger = replace(polytope, model=wider, start=np.concatenate(start))
-    return _Extended(larger, directions, tuple(rows), tuple(box))
+    return _Extended(larger, directions, tuple(rows), tuple(box), factor)
 
 
 def _reach(polytope: Polytope, form: Form) -> float:
@@ -282,7 +286,7 @@ def _certified(polytope: Polytope, form: Form, extended: _Extended, answer: Answ
         return Least(np.nan, np.nan, np.full(q, np.nan), 0.0)
     points, kept = inside(polytope, answer.points[i : i + 1, :q], answer.anchor[i : i + 1, :q])
     value, _ = form.value_at(points[0])
-    alpha, left = _balanced(form, answer.duals.alpha[i, extended.rows[i]])
+    alpha, left = _balanced(form, extended.factor * answer.duals.alpha[i, extended.rows[i]])
     own = Duals(*(x[i : i + 1] for x in (answer.duals.lam, answer.duals.beta, answer.duals.alpha[:, :m])))
     # what the rows do not balance is charged with the largest value of an auxiliary variable
     bound = -float(dual_bound(polytope, (form.E.T @ alpha)[None, :], own)[0]) - left * extended.box[i]

@@ -51,6 +51,12 @@ class Model:
         """Number of variables."""
         return int(self.penalty.size)
 
+    @property
+    def height(self) -> float:
+        """The largest margin asked for, by loss rows or hard ones; 1 where none asks for any."""
+        largest = max(float(np.max(np.abs(x), initial=0.0)) for x in (self.h, self.a))
+        return largest if largest > 0 else 1.0
+
     def hinge(self, v: np.ndarray) -> np.ndarray:
         """Return ``max(0, h - G v)``, the slack each row needs at `v`."""
         return np.maximum(self.h - self.G @ v, 0.0)

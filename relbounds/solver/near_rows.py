@@ -15,7 +15,8 @@ import numpy as np
 from relbounds.solver.active_rows import held
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, is_lossless, reduce
-from relbounds.solver.starts import FINE, prepare, run_core, thinness
+from relbounds.solver.starts import prepare, run_core, thinness
+from relbounds.solver.tolerances import FINE
 
 # Sets with fewer active rows are solved with all their directions in one batch.
 LARGE = 6000
@@ -95,7 +96,7 @@ def _guess(
     moved = part.loss_of(start) - model.loss_of(start)
     small = replace(polytope.on_rows(part, moved), start=start)
     ready = prepare(small)
-    if not ready.feasible:
+    if not (ready.feasible and ready.interior):
         return np.tile(start, (len(directions), 1)), sample.size
     within = ready.reduced.back(ready.v[None, :])[0]
     return _solve(ready.polytope, directions, within, COARSE * ready.thin)[0], sample.size

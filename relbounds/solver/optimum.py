@@ -9,19 +9,17 @@ import numpy as np
 
 from relbounds.errors import SolverError
 from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.certificates import dual_bound
+from relbounds.solver.engines.simplex import least_objective
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core, State, make_state
-from relbounds.solver.reduced import Reduced, reduce
+from relbounds.solver.reduced import Duals, Reduced, reduce
 from relbounds.solver.starts import find_inside
+from relbounds.solver.tolerances import EXACT, LEFT_OUT, OPTIMAL, TOUCHING
 
-# Relative accuracy of the objective for the model that is reported, before its support is made exact.
-EXACT = 1e-9
 # Entries of one array of a batch; more C than fit are run one batch after the other.
 ENTRIES = 4_000_000
-# The price of a row that a problem leaves out, against the mean price of its rows. Much more would be seen in the
-# objective, much less leaves nothing to divide by.
-LEFT_OUT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,18 @@ class Solution:
     dual : ndarray, shape (R,)
         Multipliers of the loss rows, between 0 and ``C c``.
     gap : float
-        Objective minus its dual bound.
+        Objective minus a bound that multipliers prove: no model is better by more.
     C : float
         Price of the loss.
     losses : ndarray, shape (R,)
         The slack each row needs.
     alpha : ndarray, shape (m,)
         Multipliers of the hard rows.
+
+    Attributes
+    ----------
+    certified : float
+        The gap relative to the objective.
 
     Examples
     --------
@@ -67,8 +70,10 @@ class Solution:
 
     @property
     def certified(self) -> float:
-        """The gap relative to the objective."""
-        return self.gap / abs(self.objective) if self.objective else self.gap
+        """The gap relative to the objective: no model is better by more than this share."""
+        if self.gap <= 0:
+            return 0.0
+        return self.gap / abs(self.objective) if self.objective else np.inf
 
 
 def fit_baseline(model: Model, C: float) -> Solution:
@@ -342,24 +347,41 @@ def _solution(model: Model, reduced: Reduced, states: State, i: int, C: float, e
     if exact:
         v = _sharpen(model, reduced, states, i, C, v)
     duals = reduced.duals(states.z4[i : i + 1], states.alpha[i : i + 1], states.lam[i : i + 1])
-    beta = np.clip(duals.beta[0], 0.0, C * model.c)
+    found = _certified(model, C, v, duals.beta[0], duals.alpha[0])
+    if exact and found.certified > OPTIMAL:
+        found = _by_simplex(model, reduced, C, found)
+    return found
+
+
+def _certified(model: Model, C: float, v: np.ndarray, beta: np.ndarray, alpha: np.ndarray) -> Solution:
+    """Return a point as a solution, with what multipliers prove about its objective."""
+    beta = np.clip(beta, 0.0, C * model.c)
     losses = model.hinge(v)
     penalty, loss = model.penalty_of(v), float(model.linear @ v + model.c @ losses)
     objective = 0.5 * penalty + C * loss
-    gap = objective - _dual_value(model, C, beta, duals.alpha[0], v)
-    return Solution(v, penalty, loss, objective, beta, float(gap), C, losses, duals.alpha[0])
+    # a model better by more than this gap would lie in a set that these multipliers prove to be empty
+    better = Polytope(model, joint=(C, objective), start=v)
+    one = Duals(np.ones((1, 1)), beta[None, :], alpha[None, :])
+    gap = max(float(dual_bound(better, np.zeros((1, model.q)), one)[0]), 0.0)
+    return Solution(v, penalty, loss, objective, beta, gap, C, losses, alpha)
 
 
-def _dual_value(model: Model, C: float, beta: np.ndarray, alpha: np.ndarray, v: np.ndarray) -> float:
-    """Return a lower bound on the objective: multipliers are shrunk until they satisfy the dual constraints."""
-    reduced = beta @ model.G + alpha @ model.A - C * model.linear
-    with np.errstate(all="ignore"):
-        over = np.max(np.where(model.penalty > 0, np.abs(reduced) / (0.5 * model.penalty), 0.0), initial=0.0)
-    value = float(beta @ model.h + alpha @ model.a)
-    if over > 1.0 and not model.linear.any():
-        value, reduced = value / over, reduced / over
-    loose = np.where(model.penalty > 0, 0.0, np.abs(reduced))
-    return value - float(loose @ np.abs(v))
+def _by_simplex(model: Model, reduced: Reduced, C: float, before: Solution) -> Solution:
+    """Return the better of a solution and what a simplex finds."""
+    linear = C * model.linear[reduced.free] * reduced.unit
+    found = least_objective(reduced, C, linear)
+    if found is None:
+        return before
+    v, z4, alpha = found
+    duals = reduced.duals(z4[None, :], alpha[None, :], np.zeros((1, 0)))
+    point = reduced.back(v[None, :])[0]
+    if model.violation_of(point) > TOUCHING * model.height:
+        point = before.v
+    after = _certified(model, C, point, duals.beta[0], duals.alpha[0])
+    # either point may be the better one, and either multipliers may prove more
+    best = min(before, after, key=lambda one: one.objective)
+    proved = max(one.objective - one.gap for one in (before, after))
+    return replace(best, gap=max(best.objective - proved, 0.0))
 
 
 def _sharpen(model: Model, reduced: Reduced, states: State, i: int, C: float, v: np.ndarray) -> np.ndarray:

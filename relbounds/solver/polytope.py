@@ -128,9 +128,14 @@ class Polytope:
 
     @property
     def size(self) -> float:
-        """The norm against which gaps are measured: that of the start, or 1 when it is 0."""
-        mu = self.model.penalty_of(self.start) if self.start.size else 0.0
-        return mu if mu > 0 else 1.0
+        """What gaps are measured against: the sum of the absolute values that the start spends, or may spend."""
+        penalised = self.model.penalty > 0
+        mu = float(np.abs(self.start[penalised]).sum()) if self.start.size else 0.0
+        if mu > 0:
+            return mu
+        p, _, B = self.budgets
+        reach = float(B[0] / p[0] / np.max(self.model.penalty, initial=0.0)) if penalised.any() else 0.0
+        return reach if 0 < reach < np.inf else 1.0
 
     def excess_of(self, v: np.ndarray) -> float:
         """Return by how much `v` leaves the polytope (0 inside)."""

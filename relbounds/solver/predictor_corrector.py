@@ -40,6 +40,12 @@ class Core:
         """Number of variables."""
         return int(self.G.shape[1])
 
+    @property
+    def spending(self) -> np.ndarray:
+        """What variables of size one and slacks as large as the margins cost, for each budget."""
+        norm = float(self.pen.mean()) if self.pen.size else 0.0
+        return self.p * norm + self.l * float(self.c.sum()) + np.abs(self.Lin).sum(axis=1)
+
 
 @dataclass
 class Columns:

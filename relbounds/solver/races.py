@@ -13,12 +13,13 @@ import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
-from relbounds.solver.certificates import PROMISED, Replaced, dual_bound, inside
+from relbounds.solver.certificates import Replaced, dual_bound, inside
 from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.predictor_corrector import Columns, State
 from relbounds.solver.reduced import Reduced, reduce
-from relbounds.solver.starts import FINE, THIN, descend, known_inside
+from relbounds.solver.starts import descend, known_inside
+from relbounds.solver.tolerances import FINE, PROMISED, THIN
 
 # An end is given up when another one is ahead by this many times what its own gap leaves open.
 AHEAD = 1.5

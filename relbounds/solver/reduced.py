@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.solver.grams import Grams
+from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Columns, Core
-
-# A loss budget below this share of the total price is no budget at all: every row must be met.
-NO_LOSS = 1e-9
+from relbounds.solver.tolerances import FAR_ORIGIN, NO_LOSS
 
 
 @dataclass(frozen=True)
@@ -39,10 +38,10 @@ class Reduced:
         The arrays.
     free : ndarray of int
         The variables of the core, in its order.
-    fixed : ndarray, shape (q,)
-        Values of fixed variables, 0 elsewhere.
+    origin : ndarray, shape (q,)
+        Values of fixed variables, and of free ones where their core variable is 0.
     unit : ndarray
-        Original variable = unit times core variable.
+        Original variable = origin plus unit times core variable.
     height : float
         Original margins = height times core margins.
     rows : ndarray of int
@@ -54,7 +53,7 @@ class Reduced:
     polytope: Polytope
     core: Core
     free: np.ndarray
-    fixed: np.ndarray
+    origin: np.ndarray
     unit: np.ndarray
     height: float
     rows: np.ndarray
@@ -62,12 +61,12 @@ class Reduced:
 
     def into(self, v: np.ndarray) -> np.ndarray:
         """Return core variables of original points."""
-        return v[..., self.free] / self.unit
+        return (v[..., self.free] - self.origin[self.free]) / self.unit
 
     def back(self, v: np.ndarray) -> np.ndarray:
         """Return original points of core variables."""
-        out = np.tile(self.fixed, (len(v), 1))
-        out[:, self.free] = v * self.unit
+        out = np.tile(self.origin, (len(v), 1))
+        out[:, self.free] += v * self.unit
         return out
 
     def duals(self, z4: np.ndarray, alpha: np.ndarray, lam: np.ndarray) -> Duals:
@@ -95,7 +94,7 @@ class Reduced:
             index, G = index[:, None], G[:, None]
             A = None if A is None else A[:, None]
             linear = None if linear is None else linear[:, None]
-        place = np.full(self.fixed.size, -1)
+        place = np.full(self.origin.size, -1)
         place[self.free] = np.arange(self.free.size)
         at = place[index]
         factor = (self.unit[at] / self.height)[:, :, None]
@@ -123,8 +122,7 @@ def is_lossless(polytope: Polytope) -> bool:
     model = polytope.model
     if polytope.joint is not None or model.linear.any() or not model.h.size:
         return False
-    height = float(np.max(np.abs(model.h), initial=0.0)) or 1.0
-    return bool(polytope.loss <= NO_LOSS * height * float(model.c.sum()))  # type: ignore[operator]
+    return bool(polytope.loss <= NO_LOSS * model.height * float(model.c.sum()))  # type: ignore[operator]
 
 
 def reduce(polytope: Polytope) -> Reduced:
@@ -141,18 +139,20 @@ def reduce(polytope: Polytope) -> Reduced:
     model = polytope.model
     p, l, B = polytope.budgets
     settled = model.upper <= model.lower
-    fixed = np.where(
+    origin = np.where(
         settled, 0.5 * (np.where(settled, model.lower, 0) + np.where(settled, model.upper, 0)), 0.0
     )
     penalised = np.flatnonzero(~settled & (model.penalty > 0))
     free = np.concatenate([penalised, np.flatnonzero(~settled & (model.penalty <= 0))])
     identity = free.size == model.q and bool((free == np.arange(model.q)).all())
     G, A = (model.G, model.A) if identity else (model.G[:, free], model.A[:, free])
-    h, a = model.h, model.a
-    if settled.any():
-        h, a = h - model.G @ fixed, a - model.A @ fixed
-        B = B - p * (model.penalty @ np.abs(fixed)) - l * (model.linear @ fixed)
-    height = float(np.max(np.abs(model.h), initial=0.0)) or 1.0
+    if not settled.any():
+        origin = _near_rows(model, origin)
+    h, a, height = model.h, model.a, model.height
+    if origin.any():
+        h, a = h - model.G @ origin, a - model.A @ origin
+        B = B - p * (model.penalty @ np.abs(origin)) - l * (model.linear @ origin)
+        height = max(float(np.max(np.abs(x), initial=0.0)) for x in (h, a)) or height
     size = np.maximum(_rms(G), _rms(A))
     unit = height / np.where(size > 0, size, 1.0)
     priced = np.flatnonzero(model.c > 0)
@@ -162,7 +162,12 @@ def reduce(polytope: Polytope) -> Reduced:
     eye = np.eye(free.size)
     A_core = np.vstack([A * unit / height, G[hard] * unit / height, eye[low], -eye[high]])
     a_core = np.concatenate(
-        [a / height, h[hard] / height, (model.lower[free] / unit)[low], -(model.upper[free] / unit)[high]]
+        [
+            a / height,
+            h[hard] / height,
+            ((model.lower - origin)[free] / unit)[low],
+            -((model.upper - origin)[free] / unit)[high],
+        ]
     )
     G_core = (G if rows.size == len(G) else G[rows]) * (unit / height)
     if hard.size:
@@ -181,7 +186,28 @@ def reduce(polytope: Polytope) -> Reduced:
         gram_G=Grams(G_core),
         gram_A=Grams(A_core),
     )
-    return Reduced(polytope, core, free, fixed, unit, height, rows, hard)
+    return Reduced(polytope, core, free, origin, unit, height, rows, hard)
+
+
+def _near_rows(model: Model, origin: np.ndarray) -> np.ndarray:
+    """Return free variables that bring the origin near the rows, where these are all far from it.
+
+    A response with a large mean is the same problem as one without: its intercept only has to begin there.
+    """
+    free = np.flatnonzero(model.penalty <= 0)
+    # rows in pairs ask for margins of either sign; where all ask for the same nothing is far
+    if not free.size or min(float(np.min(x, initial=0.0)) for x in (model.h, model.a)) >= 0:
+        return origin
+    G, A = model.G[:, free], model.A[:, free]
+    unit = 1.0 / np.maximum(np.maximum(_rms(G), _rms(A)), 1e-300)
+    G, A = G * unit, A * unit
+    x = np.linalg.pinv(G.T @ G + A.T @ A, rcond=1e-12, hermitian=True) @ (model.h @ G + model.a @ A)
+    left = max(float(np.max(np.abs(r), initial=0.0)) for r in (model.h - G @ x, model.a - A @ x))
+    if left * FAR_ORIGIN > model.height:
+        return origin
+    out = origin.copy()
+    out[free] = unit * x
+    return np.clip(out, model.lower, model.upper)
 
 
 def _rms(matrix: np.ndarray) -> np.ndarray:

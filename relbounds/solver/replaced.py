@@ -9,13 +9,15 @@ import numpy as np
 
 from relbounds.solver.active_rows import Smaller, smaller
 from relbounds.solver.certificates import Replaced, dual_bound, rows_at
-from relbounds.solver.engines.batch import Answer, chunk_size, guess_active, join, on_active_rows
+from relbounds.solver.engines.answer import Answer
+from relbounds.solver.engines.batch import chunk_size, guess_active, join, on_active_rows
 from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, with_columns
 from relbounds.solver.near_rows import is_large, push_near
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Columns
 from relbounds.solver.reduced import Duals, Reduced, reduce
-from relbounds.solver.starts import THIN, Ready, find_inside, prepare, run_core, strictly, thinness
+from relbounds.solver.starts import Ready, find_inside, prepare, run_core, strictly, thinness
+from relbounds.solver.tolerances import THIN
 
 # Share of the rows that probes keep at least.
 PROBE_ROWS = 0.2
@@ -57,7 +59,7 @@ def without_each(polytope: Polytope, variables: Sequence[int]) -> Without:
     """
     index = np.unique(np.asarray(variables, dtype=int))
     ready = prepare(polytope)
-    active = guess_active(ready, PROBE_ROWS) if ready.feasible and index.size else None
+    active = guess_active(ready, PROBE_ROWS) if ready.feasible and ready.interior and index.size else None
     polytope = replace(polytope, active=active)
     model, reduced = polytope.model, reduce(polytope)
     points: dict[int, np.ndarray] = {}

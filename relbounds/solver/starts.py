@@ -7,15 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.certificates import dual_bound
+from relbounds.solver.certificates import dual_bound, room_at
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Columns, Core, State, make_state
 from relbounds.solver.reduced import Duals, Reduced, reduce, relaxed
-
-# Sets whose best interior point has less relative room than this are widened by as much.
-THIN = 1e-9
-# Gap at which a direction is finished, relative to the norm of the baseline: well below what is promised.
-FINE = 1e-7
+from relbounds.solver.tolerances import EMPTY, FINE, PROOF, ROOMY, ROUNDING, THIN
 
 
 def room_of(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -74,7 +70,7 @@ def find_inside(
     Everything is loosened by one more variable, which is then made as small as possible; a negative value is a
     point with room to spare. A `firm` proof that there is none is driven on until it is nearly the strongest one.
     """
-    width = np.maximum(np.abs(core.B), 1e-6)
+    width = np.maximum(np.abs(core.B), EMPTY * core.spending)
     wide, wide_columns = relaxed(core, columns, width)
     room, _, g = room_of(core, v, columns)
     lack = np.maximum(np.max(-room / width, axis=1), np.max(-g, axis=1, initial=-1.0))
@@ -108,7 +104,8 @@ def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndar
     room, _, g = room_of(core, v, columns)
     limit = core.B[k]
     big = core.B.copy()
-    big[k] = limit + 2.0 * float(np.max(-room[:, k], initial=0.0)) + abs(float(limit)) + 1.0
+    size = max(abs(float(limit)), EMPTY * float(core.spending[k]))
+    big[k] = limit + 2.0 * float(np.max(-room[:, k], initial=0.0)) + max(size, float(core.spending[k]))
     wide = replace(core, B=big)
     cost = np.tile(core.Lin[k], (len(v), 1))
     if columns is not None:
@@ -133,19 +130,19 @@ def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndar
         over = big[k] - at.s[:, k] - limit
         return (-over >= gap) & (over < 0) | (over - 2 * (gap + lack) > 0)
 
-    tolerance = np.full(len(v), 0.1 * THIN * max(abs(float(limit)), 1.0))
+    tolerance = np.full(len(v), 0.1 * THIN * size)
     found = interior.solve(wide, -cost, start, tolerance, columns=columns, stop=enough)
     left = limit - (big[k] - found.s[:, k])
     multipliers = found.lam
     multipliers[:, k] += 1.0
-    return found.v, left / max(abs(float(limit)), 1e-6), found
+    return found.v, left / size, found
 
 
 def strictly(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
     """Return whether points have room everywhere, budgets at least a little relative to their size."""
     room, _, g = room_of(core, v, columns)
-    enough = np.min(room - 1e-7 * np.abs(core.B), axis=1) > 0
-    return enough & (np.min(g, axis=1, initial=np.inf) > 1e-7)
+    enough = np.min(room - ROOMY * np.abs(core.B), axis=1) > 0
+    return enough & (np.min(g, axis=1, initial=np.inf) > ROOMY)
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ class Ready:
     Parameters
     ----------
     polytope : Polytope
-        The set in fact used: the one asked for, or that widened by a hair where it has no interior.
+        The set.
     reduced : Reduced
         Its arrays.
     v : ndarray
@@ -163,7 +160,9 @@ class Ready:
     thin : float
         The relative room that point has.
     feasible : bool
-        Whether there is such a point.
+        Whether the set has a point.
+    interior : bool
+        Whether it has one strictly inside: without any tolerance there is none.
     proof : Duals or None
         Multipliers that prove the set empty.
     """
@@ -173,6 +172,7 @@ class Ready:
     v: np.ndarray
     thin: float
     feasible: bool
+    interior: bool = True
     proof: Duals | None = None
 
 
@@ -180,7 +180,7 @@ def thinness(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
     """Return the largest relative room a budget has at each point, within sensible limits."""
     room, _, _ = room_of(core, v, columns)
     with np.errstate(all="ignore"):
-        return np.clip(np.nan_to_num(np.max(room / np.abs(core.B), axis=1), posinf=0.1), 1e-9, 0.1)
+        return np.clip(np.nan_to_num(np.max(room / np.abs(core.B), axis=1), posinf=0.1), THIN, 0.1)
 
 
 def known_inside(reduced: Reduced) -> np.ndarray | None:
@@ -191,15 +191,15 @@ def known_inside(reduced: Reduced) -> np.ndarray | None:
     v = reduced.into(inner)[None, :]
     room, _, g = room_of(reduced.core, v, None)
     kept = reduced.core.l == 0
-    good = np.min(g, initial=np.inf) > 1e-7 and np.min(room[:, kept], initial=np.inf) > 0
+    good = np.min(g, initial=np.inf) > ROOMY and np.min(room[:, kept], initial=np.inf) > 0
     return v[0] if good else None
 
 
 def prepare(polytope: Polytope) -> Ready:
     """Return the polytope with a point strictly inside it.
 
-    A set without interior (no tolerance at all) is widened by a billionth or so; one that is empty comes with
-    multipliers that prove it.
+    A set without interior (no tolerance at all) is told apart from one that is empty, which comes with multipliers
+    that prove it.
 
     Examples
     --------
@@ -212,12 +212,12 @@ def prepare(polytope: Polytope) -> Ready:
     reduced = reduce(polytope)
     v = reduced.into(polytope.start)[None, :]
     if (polytope.model.lower > polytope.model.upper).any():
-        return Ready(polytope, reduced, v[0], 0.0, False)
+        return Ready(polytope, reduced, v[0], 0.0, False, interior=False)
     if (reduced.core.B > 0).all() and strictly(reduced.core, v, None)[0]:
         return Ready(polytope, reduced, v[0], float(thinness(reduced.core, v, None)[0]), True)
-    known = known_inside(reduced)
-    if known is not None:
-        inside, room, state = descend(reduced.core, known[None, :], None)
+    wide = known_inside(reduced)
+    if wide is not None:
+        inside, room, state = descend(reduced.core, wide[None, :], None)
         duals = reduced.duals(state.z4, state.alpha, state.lam)
     else:
         inside, room, state = find_inside(reduced.core, v, None)
@@ -226,25 +226,11 @@ def prepare(polytope: Polytope) -> Ready:
         thin = float(thinness(reduced.core, inside, None)[0])
         return Ready(polytope, reduced, inside[0], thin, True)
     nothing = np.zeros((1, polytope.model.q))
-    if room[0] < -1e-7 or dual_bound(polytope, nothing, duals)[0] < -1e-12:
-        return Ready(polytope, reduced, inside[0], 0.0, False, duals)
-    wider = widen(polytope, 2 * abs(float(room[0])) + 10 * THIN)
-    reduced = reduce(wider)
-    inside, room, _ = find_inside(reduced.core, v, None)
-    return Ready(wider, reduced, inside[0], float(thinness(reduced.core, inside, None)[0]), bool(room[0] > 0))
-
-
-def widen(polytope: Polytope, by: float) -> Polytope:
-    """Return the polytope with every budget and hard row loosened by a relative amount."""
-    model = polytope.model
-    model = replace(model, a=model.a - by * (1.0 + np.abs(model.a)))
-    if polytope.joint is not None:
-        C, J = polytope.joint
-        return replace(polytope, model=model, joint=(C, J + by * abs(J)))
-    assert polytope.norm is not None and polytope.loss is not None
-    price = float(model.c.max(initial=1.0)) * (float(np.max(np.abs(model.h), initial=0.0)) or 1.0)
-    loss = polytope.loss + by * max(abs(polytope.loss), price)
-    return replace(polytope, model=model, norm=polytope.norm * (1 + by), loss=loss)
+    slack = PROOF * float(np.abs(polytope.budgets[2]) @ duals.lam[0])
+    known = polytope.start.size and np.min(room_at(polytope, polytope.start[None, :], None, ROUNDING)) >= 0
+    if not known and (room[0] < -EMPTY or dual_bound(polytope, nothing, duals)[0] < -slack):
+        return Ready(polytope, reduced, inside[0], 0.0, False, proof=duals)
+    return Ready(polytope, reduced, inside[0], 0.0, True, interior=False)
 
 
 def run_core(

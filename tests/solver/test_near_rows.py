@@ -6,7 +6,8 @@ from problems import FAMILIES, feature_directions, plain_max, random_polytope
 
 import relbounds as rb
 from relbounds.solver import near_rows as near
-from relbounds.solver.engines.batch import Answer, push_batch
+from relbounds.solver.engines.answer import Answer
+from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.engines.dispatch import certified, push_columns
 from relbounds.solver.starts import prepare
 

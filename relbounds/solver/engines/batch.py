@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.active_rows import FEW, Smaller, smaller
 from relbounds.solver.centre import aimed, centred
+from relbounds.solver.engines.answer import Answer, empty_answer
+from relbounds.solver.engines.simplex import push_simplex
 from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, with_columns
 from relbounds.solver.goals import Goals
 from relbounds.solver.near_rows import is_large, push_near
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.reduced import Duals, Reduced, is_lossless, reduce
-from relbounds.solver.starts import FINE, Ready, balanced, prepare
+from relbounds.solver.starts import Ready, balanced, prepare
+from relbounds.solver.tolerances import FINE
 
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
 FEWEST, MOST = 8, 128
 # Rows count as active within this many standard widths of the set; beyond this share of rows, all do.
 WIDTHS, MOST_ACTIVE = 3.0, 0.6
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Points and multipliers of an engine, in the units of the polytope; anchors lie well inside the set."""
-
-    points: np.ndarray
-    duals: Duals
-    anchor: np.ndarray
-    feasible: np.ndarray
 
 
 def chunk_size(rows: int) -> int:
@@ -92,7 +85,7 @@ def share_active(polytope: Polytope) -> Polytope:
     [True]
     """
     ready = prepare(polytope)
-    return replace(polytope, active=guess_active(ready)) if ready.feasible else polytope
+    return replace(polytope, active=guess_active(ready)) if ready.feasible and ready.interior else polytope
 
 
 def run_centred(
@@ -101,18 +94,6 @@ def run_centred(
     """Push along `d` from the middle of the set that holds the point `v` (1, q), all in core units."""
     start = aimed(core, centred(core, v, None), np.zeros(len(d), dtype=int), d, None)
     return interior.solve(core, d, start, np.full(len(d), FINE * size), stop=stop)
-
-
-def empty_answer(polytope: Polytope, count: int, proof: Duals | None) -> Answer:
-    """Return the answer for an empty set: no point, and the multipliers that prove it."""
-    points = np.tile(polytope.start, (count, 1))
-    if proof is None:
-        K = polytope.budgets[0].size
-        proof = Duals(
-            np.zeros((1, K)), np.zeros((1, polytope.model.h.size)), np.zeros((1, polytope.model.a.size))
-        )
-    duals = Duals(*(np.repeat(x, count, axis=0) for x in (proof.lam, proof.beta, proof.alpha)))
-    return Answer(points, duals, points, np.zeros(count, dtype=bool))
 
 
 def push_batch(polytope: Polytope, directions: np.ndarray, goals: Goals | None = None) -> Answer:
@@ -157,6 +138,8 @@ def _push_all(polytope: Polytope, directions: np.ndarray, goals: Goals | None = 
     B = len(directions)
     if not ready.feasible:
         return empty_answer(polytope, B, ready.proof)
+    if not ready.interior:
+        return push_simplex(polytope, directions)
     anchor = ready.reduced.back(ready.v[None, :])
     if is_large(ready.polytope):
         points, duals = push_near(ready.polytope, directions, anchor[0])
@@ -164,7 +147,7 @@ def _push_all(polytope: Polytope, directions: np.ndarray, goals: Goals | None = 
 
     def solve(some: np.ndarray, small: Smaller, reduced: Reduced) -> tuple[np.ndarray, Duals]:
         d = directions[some][:, reduced.free] * reduced.unit
-        stop = None if goals is None else goals.stop(some, d, directions[some] @ reduced.fixed)
+        stop = None if goals is None else goals.stop(some, d, directions[some] @ reduced.origin)
         # from the middle all directions take fewer steps, and free variables balance: bounds are proved early
         state = run_centred(reduced.core, d, reduced.into(anchor), polytope.size, stop)
         return reduced.back(state.v), reduced.duals(state.z4, state.alpha, state.lam)

@@ -6,11 +6,13 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from relbounds.solver.active_rows import Solve, push_active
-from relbounds.solver.engines.batch import Answer, push_batch
+from relbounds.solver.engines.answer import Answer
+from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.reduced import Duals, reduce
-from relbounds.solver.starts import FINE, balanced, prepare
+from relbounds.solver.starts import balanced, prepare
+from relbounds.solver.tolerances import FINE
 from relbounds.solver.whole_program import full_duals, full_lp
 
 # Variables and rows up to which a simplex takes a millisecond or two.
@@ -30,7 +32,7 @@ def push_cvxopt(polytope: Polytope, directions: np.ndarray) -> Answer:
     [1.0, 0.5]
     """
     ready = prepare(polytope)
-    if not ready.feasible:
+    if not (ready.feasible and ready.interior):
         return push_batch(polytope, directions)
     anchor = ready.reduced.back(ready.v[None, :])
 

@@ -7,20 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from relbounds.solver.certificates import PROMISED, Replaced, dual_bound, inside
-from relbounds.solver.engines.batch import Answer, push_batch
+from relbounds.solver.certificates import Replaced, dual_bound, inside
+from relbounds.solver.engines.answer import Answer
+from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.engines.cvxopt import push_cvxopt
 from relbounds.solver.engines.highs import push_highs
+from relbounds.solver.engines.simplex import push_simplex
 from relbounds.solver.polytope import Polytope, Pushed, Ranges, check_solver
 from relbounds.solver.replaced import Without, push_replaced, starts_for, swapped, without_each
+from relbounds.solver.tolerances import PROMISED
 
 Engine = Callable[[Polytope, np.ndarray], Answer]
 # The first engine answers; the others are asked where its certificate leaves a gap.
 ORDER: dict[str, tuple[str, ...]] = {
-    "auto": ("batch", "cvxopt"),
-    "batch": ("batch", "cvxopt"),
-    "cvxopt": ("cvxopt", "batch"),
-    "highs": ("highs", "batch", "cvxopt"),
+    "auto": ("batch", "cvxopt", "simplex"),
+    "batch": ("batch", "cvxopt", "simplex"),
+    "cvxopt": ("cvxopt", "batch", "simplex"),
+    "highs": ("highs", "batch", "cvxopt", "simplex"),
 }
 
 
@@ -30,7 +33,7 @@ def engines_for(solver: str) -> tuple[str, ...]:
     Examples
     --------
     >>> engines_for("highs")
-    ('highs', 'batch', 'cvxopt')
+    ('highs', 'batch', 'cvxopt', 'simplex')
     """
     check_solver(solver)
     return ORDER[solver]
@@ -44,7 +47,7 @@ def engine_of(name: str) -> Engine:
     >>> engine_of("batch") is push_batch
     True
     """
-    return {"batch": push_batch, "cvxopt": push_cvxopt, "highs": push_highs}[name]
+    return {"batch": push_batch, "cvxopt": push_cvxopt, "highs": push_highs, "simplex": push_simplex}[name]
 
 
 def certified(

@@ -6,7 +6,8 @@ import numpy as np
 
 from relbounds.errors import MissingExtraError
 from relbounds.solver.active_rows import Solve, push_active
-from relbounds.solver.engines.batch import Answer, push_batch
+from relbounds.solver.engines.answer import Answer
+from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
 from relbounds.solver.starts import prepare
@@ -33,7 +34,7 @@ def push_highs(polytope: Polytope, directions: np.ndarray) -> Answer:
             " Install it with: pip install 'relbounds[highs]', or use solver='auto'."
         ) from error
     ready = prepare(polytope)
-    if not ready.feasible:
+    if not (ready.feasible and ready.interior):
         return push_batch(polytope, directions)
     anchor = np.repeat(ready.reduced.back(ready.v[None, :]), len(directions), axis=0)
     points, duals, _ = push_active(ready.polytope, directions, warm)

@@ -231,13 +231,9 @@ def dual_bound(
         norm = np.maximum(need, offered) if held.any() else need
         bound = norm * B[0] + price * B[1]
     else:
-        more = np.maximum(need - offered, 0.0) / p[0]
-        norm = offered + more * p[0]
-        bound = (lam[:, 0] + more) * B[0]
-        if model.linear.any() or strict:
-            # raising a joint multiplier also raises the price of the linear loss: charge that part in full
-            shift = np.abs(more[:, None] * l[0] * slopes_of(polytope, columns))
-            bound = bound + shift @ largest_values(polytope)
+        # no loss is negative, so the joint budget limits the norm as well: what the norm lacks is charged with that
+        norm = np.maximum(need, offered)
+        bound = lam[:, 0] * B[0] + (norm - offered) * B[0] / p[0]
     bound = bound - duals.beta @ model.h - duals.alpha @ model.a
     bound = bound + _held_terms(polytope, reduced, norm, held & ((model.penalty > 0) | boxed))
     left = np.where(loose & (model.penalty <= 0), np.abs(reduced), 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 class Model:
     """``min 1/2 sum_j penalty_j |v_j| + C * (linear.v + sum_r c_r max(0, h_r - G_r v))`` under constraints.
 
-    The constraints are ``A v >= a`` and ``lower <= v <= upper``.
+    The constraints are ``A v >= a`` and ``lower <= v <= upper``. No point that keeps them has a negative loss.
 
     Parameters
     ----------

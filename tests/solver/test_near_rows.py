@@ -62,7 +62,7 @@ def test_probes_of_a_large_set(monkeypatch):
 
 def test_a_whole_fit_is_the_same(monkeypatch):
     simulated = rb.simulate.paper_set(5, noise=0.5, seed=1)
-    options = {"C": 0.05, "probes": 10}
+    options = {"C": 0.05, "probes": 10, "control": "published"}
     together = rb.relbounds(simulated.formula, simulated.data, **options)
     monkeypatch.setattr(near, "LARGE", 100)
     alone = rb.relbounds(simulated.formula, simulated.data, **options)

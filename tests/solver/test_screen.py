@@ -28,10 +28,10 @@ def test_most_of_many_features_are_settled_without_a_program():
 
 
 @pytest.mark.parametrize("delta", ["1se", 0.001])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_classes_are_those_without_screening(seed, delta):
     simulated = rb.simulate.draw("ordinal", 120, 3, 4, 40, noise=0.3, seed=seed)
-    options = {"C": 0.1, "delta": delta, "probes": 20}
+    options = {"C": 0.1, "delta": delta, "probes": 20, "control": "published"}
     without, with_ = (
         rb.relbounds(simulated.formula, simulated.data, screen=screen, **options) for screen in (False, True)
     )

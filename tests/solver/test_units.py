@@ -14,6 +14,8 @@ from problems import (
     with_free_columns,
 )
 
+from relbounds.linear.families import make_rows
+from relbounds.linear.plain import plain_model
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.largest import push_largest
 from relbounds.solver.least import largest_contrast, least_values
@@ -104,9 +106,6 @@ def test_rows_in_pairs_without_any_loss():
     # as many columns as rows: the regression meets every row exactly, and the loss budget is 0
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((6, 9)), rng.standard_normal(6)
-    from relbounds.linear.families.rows import make_rows
-    from relbounds.linear.plain import plain_model
-
     model = plain_model(X, make_rows(y, "regression", epsilon=0.0))
     C = 1e4 * smallest_C(model)
     solution = fit_baseline(model, C)

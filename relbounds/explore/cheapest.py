@@ -1,42 +1,42 @@
-"""The cheapest set of features that still supports an equivalent model."""
+"""The cheapest set of terms that still supports an equivalent model."""
 
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from relbounds.errors import InfeasibleError, OptionError, nearest
-from relbounds.explore.constrain import constrain
+from relbounds.checks import is_number
+from relbounds.errors import InfeasibleError, OptionError, SolverError
+from relbounds.explore.constrain import constrain, need_bounds
+from relbounds.explore.cutting import at_most, occupied
+from relbounds.explore.naming import find_row, parents, term_rows
+from relbounds.linear.asked import Asked
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.ranges import ZERO
-from relbounds.solver.polytope import Polytope
-from relbounds.solver.whole_program import full_lp
 
 # Up to this many terms whose use is open, the choice is exact.
 MOST_EXACT = 30
-# Beyond that, the search stops after this many branches; a count, not a time, so that answers can be repeated.
-MOST_NODES = 200
+# Beyond that, the search stops after this many needs; a count, not a time, so that answers can be repeated.
+MOST_NEEDS = 60
 # Among sets of equal cost the smaller one is taken: a term costs this share of the dearest one extra.
 NUDGE = 1e-6
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A cheapest set of features.
+    """A cheapest set of terms.
 
     Attributes
     ----------
-    features, terms : list of str
+    terms : list of str
         What to measure.
+    features : list of str
+        The rows of the table that these terms have.
     formula : str
         The response on these terms.
     cost, cost_of_all : float
@@ -47,26 +47,29 @@ class Choice:
         Whether the set is proved to be cheapest.
     bound : float
         No set that supports an equivalent model costs less.
+    off : dict
+        The wishes that switch off all other terms, for ``fit.constrain(choice.off)``.
     fitted : Fitted
-        The what-if with every other feature switched off: the intervals left, and the best model.
+        That what-if: the intervals left, and the best model.
 
     Examples
     --------
     >>> import relbounds as rb
     >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
-    >>> fit.cheapest({"x1": 1, "x2": 5, "x3": 2, "x4": 1}).features
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01)
+    >>> fit.cheapest({"x1": 1, "x2": 5, "x3": 2, "x4": 1}).terms
     ['x1', 'x3']
     """
 
-    features: list[str]
     terms: list[str]
+    features: list[str]
     formula: str
     cost: float
     cost_of_all: float
     costs: pd.Series
     exact: bool
     bound: float
+    off: dict[str, str]
     fitted: Fitted
 
     @property
@@ -88,25 +91,28 @@ def cheapest(
     *,
     other: float | None = None,
     exact: bool | None = None,
+    heredity: bool = True,
 ) -> Choice:
-    """Find the cheapest features that support a model as good as the best one.
+    """Find the cheapest terms that support a model as good as the best one.
 
-    Strongly relevant features are always in; weakly relevant ones stand in for each other, and the cheapest
-    completion is found by mixed-integer programming over the set of equivalent models. Features that count
+    Strongly relevant terms are always in; weakly relevant ones stand in for each other, and the cheapest
+    completion is found by integer programming over what sets without a model show to be needed. Terms that count
     as irrelevant are left out, unless no equivalent model does without them all.
 
     Parameters
     ----------
     fitted : Fitted
     cost : mapping
-        The cost of each term of the formula; a term with several columns is paid for once. Privileged
-        features are not needed for prediction and cost nothing.
+        The cost of each term, by its name in the formula or the plain variable; a term with several columns is paid
+        for once. Privileged features are not needed for prediction and cost nothing.
     other : float, optional
         The cost of every term that `cost` does not name.
     exact : bool, optional
         Prove the set cheapest however long it takes (True) or use the heuristic (False): stop the search early,
         drop terms from the dearest to the cheapest as long as an equivalent model is left, and say how much
         cheaper another set could be. By default exact for up to 30 terms whose use is open.
+    heredity : bool
+        An interaction brings the terms it is made of, and their cost.
 
     Returns
     -------
@@ -119,178 +125,180 @@ def cheapest(
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
     >>> formula = "severity ~ age + stiffness + platelets + crp + esr + il6"
-    >>> fit = rb.relbounds(formula, data, C=0.1, probes=20)
+    >>> fit = rb.relbounds(formula, data, C=0.1)
     >>> found = fit.cheapest({"age": 0, "stiffness": 90, "platelets": 4, "crp": 6, "esr": 3, "il6": 40})
     >>> found.formula
     'severity ~ age + stiffness + platelets + esr'
     """
-    table = fitted.table[fitted.table["part"] == "regular"]
-    terms = list(dict.fromkeys(table["term"]))
-    price = read_costs(terms, cost, other)
-    problem = Terms(fitted, terms, [np.flatnonzero((table["term"] == term).to_numpy()) for term in terms])
-    by_term = table.groupby("term", sort=False)["relevance"]
-    strong = np.array([(by_term.get_group(term) == "strong").any() for term in terms])
-    relevant = np.array([(by_term.get_group(term) != "irrelevant").any() for term in terms])
-    weights = np.array([price[term] for term in terms])
+    need_bounds(fitted)
+    rows = term_rows(fitted)
+    weights = read_costs(fitted, rows, cost, other)
+    problem = Terms(fitted, tuple(rows), _families(rows) if heredity else ())
+    classes = fitted.table.loc[[row.title for row in rows], "relevance"].to_numpy()
+    strong = problem.closed(classes == "strong")
+    relevant = problem.closed(classes != "irrelevant")
     found = _solve(problem, weights, strong, relevant, exact)
     if found is None:
-        # the noise threshold hides what the budgets need: let every feature in
-        found = _solve(problem, weights, strong, np.ones(len(terms), dtype=bool), exact)
+        # the noise threshold hides what the budgets need: let every term in
+        found = _solve(problem, weights, strong, np.ones(len(rows), dtype=bool), exact)
     if found is None:
         raise InfeasibleError(
-            "No set of regular features supports an equivalent model; this fit cannot be thinned out."
+            "No set of regular terms supports an equivalent model; this fit cannot be thinned out."
         )
     chosen, bound, proved = found
-    names = [terms[t] for t in np.flatnonzero(chosen)]
-    features = table.index[table["term"].isin(names)].tolist()
-    off = {name: "off" for name in table.index.difference(features, sort=False)}
+    names = [rows[t].key.term for t in np.flatnonzero(chosen)]
+    off = {row.title: "off" for row, used in zip(rows, chosen, strict=True) if not used}
+    price = float(weights[chosen].sum())
     return Choice(
-        features=features,
         terms=names,
+        features=[row.title for row in fitted.asked if row.key.part == "regular" and row.key.term in names],
         formula=f"{fitted.design.response} ~ " + (" + ".join(names) or "1"),
-        cost=float(weights[chosen].sum()),
+        cost=price,
         cost_of_all=float(weights[relevant | chosen].sum()),
         costs=pd.Series(weights[chosen], index=pd.Index(names, name="term"), name="cost"),
         exact=proved,
-        bound=float(weights[chosen].sum()) if proved else bound,
-        fitted=constrain(fitted, off) if off else fitted,
+        bound=price if proved else bound,
+        off=off,
+        fitted=constrain(fitted, off, heredity=False) if off else fitted,
     )
 
 
-def read_costs(terms: Sequence[str], cost: Mapping[str, float], other: float | None) -> dict[str, float]:
+def read_costs(
+    fitted: Fitted, rows: Sequence[Asked], cost: Mapping[str, float], other: float | None
+) -> FloatArray:
     """Return the cost of every term; what is unknown, negative or missing is an error."""
     if not isinstance(cost, Mapping):
         raise OptionError("cost must map terms to numbers, such as {'mri': 500, 'crp': 6}.")
-    for name, value in [*cost.items(), *([("other", other)] if other is not None else [])]:
-        if name != "other" and name not in terms:
-            raise OptionError(f"There is no term '{name}' to give a cost to.{nearest(str(name), terms)}")
-        if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
-            raise OptionError(f"The cost of '{name}' is {value!r}; it must be a finite number.")
-        if value < 0:
-            raise OptionError(f"The cost of '{name}' is negative ({value:g}); costs are 0 or more.")
-    missing = [term for term in terms if term not in cost]
+    place = {row.key: i for i, row in enumerate(rows)}
+    found = np.full(len(rows), np.nan)
+    for name, value in cost.items():
+        key = find_row(fitted, name, what="given a cost").key.whole
+        if key not in place:
+            raise OptionError(f"'{name}' is a privileged feature, which no prediction needs: it has no cost.")
+        found[place[key]] = _cost(str(name), value)
+    missing = [row.key.term for row, value in zip(rows, found, strict=True) if math.isnan(value)]
     if missing and other is None:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
         raise OptionError(f"There is no cost for {shown}; add them, or give other=... for all of them.")
-    return {term: float(cost.get(term, other if other is not None else 0.0)) for term in terms}
+    rest = 0.0 if other is None else _cost("other", other)
+    return np.where(np.isnan(found), rest, found)
+
+
+def _cost(name: str, value: Any) -> float:
+    if not is_number(value) or not math.isfinite(value):
+        raise OptionError(f"The cost of '{name}' is {value!r}; it must be a finite number.")
+    if value < 0:
+        raise OptionError(f"The cost of '{name}' is negative ({value:g}); costs are 0 or more.")
+    return float(value)
+
+
+def _families(rows: Sequence[Asked]) -> tuple[tuple[int, int], ...]:
+    """Return pairs (interaction, a term it is made of), by their places."""
+    keys = [row.key for row in rows]
+    return tuple((i, keys.index(parent)) for i, key in enumerate(keys) for parent in parents(key, keys))
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The variables of each term, and the sets they move in."""
+    """The terms to choose from, the sets they move in, and which term brings which."""
 
     fitted: Fitted
-    names: list[str]
-    columns: list[np.ndarray]
+    rows: tuple[Asked, ...]
+    brings: tuple[tuple[int, int], ...]
+
+    def closed(self, chosen: np.ndarray) -> np.ndarray:
+        """Return a set of terms with everything they bring."""
+        out = np.array(chosen, dtype=bool)
+        for child, parent in self.brings:
+            out[parent] |= out[child]
+        return out
 
     def allows(self, chosen: np.ndarray) -> bool:
         """Return whether an equivalent model exists on some of the terms."""
-        q = self.fitted.spec.model.q
-        low, high = np.full(q, -np.inf), np.full(q, np.inf)
-        for columns, used in zip(self.columns, chosen, strict=True):
-            if not used:
-                low[columns] = high[columns] = 0.0
-        return any(_feasible(piece.bounded(low, high)) for piece in self.fitted.polytopes)
-
-
-def _feasible(polytope: Polytope) -> bool:
-    if np.any(polytope.model.lower > polytope.model.upper):
+        for polytope in self.fitted.polytopes:
+            for row, used in zip(self.rows, chosen, strict=True):
+                polytope = polytope if used else at_most(polytope, row, 0.0)
+            if occupied(polytope) is not None:
+                return True
         return False
-    lp = full_lp(polytope)
-    found = linprog(
-        np.zeros(lp.lhs.shape[1]),
-        A_ub=lp.lhs,
-        b_ub=lp.rhs,
-        bounds=np.column_stack([lp.lower, lp.upper]),
-        method="highs",
-    )
-    return bool(found.status == 0)
 
 
 def _solve(
     problem: Terms, weights: FloatArray, strong: np.ndarray, allowed: np.ndarray, exact: bool | None
 ) -> tuple[np.ndarray, float, bool] | None:
-    """Return the chosen terms, a lower bound on any cost, and whether the choice is proved; or None."""
+    """Return the chosen terms, a lower bound on any cost, and whether the choice is proved; or None.
+
+    A set of terms that supports no equivalent model proves that one of the others is needed. The cheapest set that
+    meets all such needs known so far costs no more than the one that is sought: if it supports a model it is the
+    answer, and otherwise it shows one more need.
+    """
     if not problem.allows(allowed):
         return None
-    proved = exact if exact is not None else int(np.sum(allowed & ~strong)) <= MOST_EXACT
-    most = None if proved else MOST_NODES
-    found = [_program(piece, problem, weights, strong, allowed, most) for piece in problem.fitted.polytopes]
-    bounds = [bound for _, bound in found]
-    sets = [chosen for chosen, _ in found if chosen is not None]
     keep = strong & allowed
-    if proved and sets:
-        chosen = min(sets, key=lambda one: float(weights @ one))
-        # what costs nothing is still left out where it is not needed
-        return thin_out(problem, chosen, keep, np.where(weights > 0, np.inf, weights)), min(bounds), True
-    sets = [thin_out(problem, one, keep, weights) for one in (allowed, *sets) if problem.allows(one)]
-    chosen = min(sets, key=lambda one: float(weights @ one))
-    bound = min(bounds)
-    return chosen, bound, bound >= float(weights @ chosen) - NUDGE * float(weights.max(initial=0.0))
+    proved = exact if exact is not None else int(np.sum(allowed & ~keep)) <= MOST_EXACT
+    needs: list[np.ndarray] = []
+    bound = 0.0
+    while proved or len(needs) < MOST_NEEDS:
+        chosen = meet_needs(problem, weights, keep, allowed, needs)
+        bound = float(weights[chosen].sum())
+        if problem.allows(chosen):
+            return chosen, bound, True
+        needs.append(allowed & ~grow(problem, weights, chosen, allowed))
+    chosen = thin_out(problem, allowed, keep, weights)
+    return chosen, bound, bound >= float(weights[chosen].sum()) - NUDGE * float(weights.max(initial=0.0))
+
+
+def meet_needs(
+    problem: Terms, weights: FloatArray, keep: np.ndarray, allowed: np.ndarray, needs: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return the cheapest terms that hold one of each need, everything they bring, and all that is kept."""
+    if not needs:
+        return keep.copy()
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    count = len(weights)
+    constraints = [LinearConstraint(np.array(needs, dtype=float), lb=np.ones(len(needs)))]
+    if problem.brings:
+        heirs = np.zeros((len(problem.brings), count))
+        for i, (child, parent) in enumerate(problem.brings):
+            heirs[i, child], heirs[i, parent] = 1.0, -1.0
+        constraints.append(LinearConstraint(heirs, ub=np.zeros(len(heirs))))
+    scale = max(float(weights.max(initial=0.0)), 1e-12)
+    found: Any = milp(
+        weights / scale + NUDGE,
+        integrality=np.ones(count),
+        bounds=Bounds(keep.astype(float), allowed.astype(float)),
+        constraints=constraints,
+        options={"mip_rel_gap": 0.0, "disp": False},
+    )
+    if found.x is None:
+        raise SolverError(f"The search for the cheapest terms ended early: {found.message} Try exact=False.")
+    return np.asarray(found.x) > 0.5
+
+
+def grow(problem: Terms, weights: FloatArray, chosen: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Add terms, the dearest first, as long as no equivalent model is supported: the need of the others is then firm."""
+    chosen = chosen.copy()
+    for t in np.argsort(-weights, kind="stable"):
+        if allowed[t] and not chosen[t]:
+            more = chosen.copy()
+            more[t] = True
+            more = problem.closed(more)
+            if not problem.allows(more):
+                chosen = more
+    return chosen
 
 
 def thin_out(problem: Terms, chosen: np.ndarray, keep: np.ndarray, weights: FloatArray) -> np.ndarray:
     """Drop terms from the dearest to the cheapest as long as an equivalent model is left.
 
-    A term of infinite weight is not tried.
+    A term that another chosen term brings is not tried.
     """
     chosen = chosen.copy()
     for t in np.argsort(-weights, kind="stable"):
-        if chosen[t] and not keep[t] and np.isfinite(weights[t]):
+        needed = any(parent == t and chosen[child] for child, parent in problem.brings)
+        if chosen[t] and not keep[t] and not needed:
             chosen[t] = False
             if not problem.allows(chosen):
                 chosen[t] = True
     return chosen
-
-
-def _program(
-    polytope: Polytope,
-    problem: Terms,
-    weights: FloatArray,
-    strong: np.ndarray,
-    allowed: np.ndarray,
-    nodes: int | None,
-) -> tuple[np.ndarray | None, float]:
-    """Minimise the cost of switches z over the set, each variable within its range times its term's switch.
-
-    Returns the switched-on terms, None where none were found, and a bound that no set undercuts: infinite
-    where there is no set.
-    """
-    lp = full_lp(polytope)
-    fitted, count = problem.fitted, len(problem.names)
-    width = lp.lhs.shape[1]
-    # w_j <= hi_j z and w_j >= lo_j z: the signed range of the fit is the tightest switch there is
-    margin = ZERO * fitted.norm
-    low, high = fitted.ranges.lower - margin, fitted.ranges.upper + margin
-    places = {j: i for i, j in enumerate(j for target in fitted.spec.targets for j in target.variables)}
-    rows, cols, values = [], [], []
-    row = 0
-    for t, columns in enumerate(problem.columns):
-        for j in columns:
-            for sign, end in ((1.0, max(high[places[int(j)]], 0.0)), (-1.0, max(-low[places[int(j)]], 0.0))):
-                rows += [row, row]
-                cols += [int(j), width + t]
-                values += [sign, -end]
-                row += 1
-    switches = sparse.csc_matrix((values, (rows, cols)), shape=(row, width + count))
-    body = sparse.hstack([lp.lhs, sparse.csc_matrix((lp.lhs.shape[0], count))], format="csc")
-    scale = max(float(weights.max(initial=0.0)), 1e-12)
-    options: dict[str, Any] = {"mip_rel_gap": 0.0}
-    if nodes is not None:
-        options["node_limit"] = nodes
-    found: Any = milp(
-        np.concatenate([np.zeros(width), weights / scale + NUDGE]),
-        integrality=np.concatenate([np.zeros(width), np.ones(count)]),
-        bounds=Bounds(
-            np.concatenate([lp.lower, strong & allowed]),
-            np.concatenate([lp.upper, allowed.astype(float)]),
-        ),
-        constraints=[LinearConstraint(body, ub=lp.rhs), LinearConstraint(switches, ub=np.zeros(row))],
-        options=options,
-    )
-    if found.status == 2:
-        return None, math.inf
-    known = getattr(found, "mip_dual_bound", None)
-    bound = scale * (known - NUDGE * count) if known is not None and np.isfinite(known) else 0.0
-    bound = max(bound, float(weights[strong & allowed].sum()))
-    return (None if found.x is None else found.x[width:] > 0.5), bound

@@ -1,38 +1,40 @@
-"""What if a feature is used less, more, or not at all? Every other interval, inside the same budgets."""
+"""What if a term is used less, more, or not at all? Every other interval, inside the same budgets.
+
+Section "What-ifs" of docs/method.md.
+"""
 
 from __future__ import annotations
 
-import itertools
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy.optimize import linprog
 from threadpoolctl import threadpool_limits
 
+from relbounds.checks import is_number
 from relbounds.errors import InfeasibleError, OptionError, nearest
-from relbounds.linear.families.rows import FloatArray
+from relbounds.explore.cutting import Cut, Wish, cut
+from relbounds.explore.naming import find_row, offspring, term_rows
+from relbounds.explore.what_if_noise import judge_what_if
+from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.ranges import ZERO
-from relbounds.options import Options
-from relbounds.solver.polytope import Polytope, Ranges
-from relbounds.solver.whole_program import FullLP, full_lp
+from relbounds.linear.ranges import ZERO, measure
+from relbounds.linear.table import make_table
+from relbounds.solver.best import best_inside
+from relbounds.solver.polytope import Polytope
 
-Wish = tuple[float, float]
 WORDS = ("off", "min", "max")
-BOUNDS = ("lower", "upper", "signed_lower", "signed_upper")
 # A bound read off a table with three decimals may lie this far outside the interval it was read from.
 ROUNDING = 6e-4
-# Signs of features forced away from zero are tried one by one; beyond this many sets it is no what-if.
-MOST_PIECES = 64
+OFF = (0.0, 0.0)
 
 
-def constrain(fitted: Fitted, wishes: Mapping[str, Any]) -> Fitted:
-    """Recompute every interval with some features held to less, to more, or to nothing.
+def constrain(
+    fitted: Fitted, wishes: Mapping[str, Any], *, heredity: bool = True, noise: bool | None = None
+) -> Fitted:
+    """Recompute every interval with some terms held to less, to more, or to nothing.
 
     The budgets stay those of the fit: what comes back are the models still equivalent to its best one.
 
@@ -41,9 +43,15 @@ def constrain(fitted: Fitted, wishes: Mapping[str, Any]) -> Fitted:
     fitted : Fitted
         A fit, or a what-if of it: wishes add up.
     wishes : mapping
-        By feature: a number (the share of the norm it must have), a pair (least, most) with None for an open
-        end, or a word: "off", "min" (the least any equivalent model uses it) or "max". A term with several
-        columns can be switched off by its name. Signs are left open: only the size of a weight is bound.
+        By term (a row of the table, a term of the formula, or a plain variable): a number (the share of the norm it
+        must have), a pair (least, most) with None for an open end, or a word: "off", "min" (the least any equivalent
+        model uses it) or "max". What is held is what the row of the term reports: the size of a weight, the largest
+        contrast of a factor, the sum of the sizes of several columns. Signs are left open.
+    heredity : bool
+        Switch off the interactions of a term that is switched off.
+    noise : bool, optional
+        Draw the noise that rows are compared with anew inside the constrained set (True), or keep that of the fit,
+        which is at least as large (False). By default it is drawn unless there are very many rows; a note says so.
 
     Returns
     -------
@@ -53,7 +61,7 @@ def constrain(fitted: Fitted, wishes: Mapping[str, Any]) -> Fitted:
     Raises
     ------
     InfeasibleError
-        When no equivalent model grants a wish; it names the feature and the range it can have.
+        When no equivalent model grants a wish; it names the term and the range it can have.
 
     Examples
     --------
@@ -61,49 +69,51 @@ def constrain(fitted: Fitted, wishes: Mapping[str, Any]) -> Fitted:
 
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
-    >>> fit = rb.relbounds("severity ~ age + stiffness + platelets + crp + esr + il6", data, C=0.1, probes=20)
+    >>> fit = rb.relbounds("severity ~ age + stiffness + platelets + crp + esr + il6", data, C=0.1)
     >>> fit.table.loc["crp", "relevance"]
     'weak'
     >>> fit.constrain({"esr": "off", "il6": 0}).table.loc["crp", "relevance"]
     'strong'
     """
-    asked = read_wishes(fitted, wishes)
+    need_bounds(fitted)
+    asked = read_wishes(fitted, wishes, heredity)
     with threadpool_limits(limits=1, user_api="blas"):
-        pieces = fitted.polytopes
-        granted: dict[str, Wish] = dict(fitted.wishes)
-        table = fitted.table
-        for name, wish in asked.items():
-            pieces, table, granted[name] = _grant(fitted, pieces, table, name, wish, granted)
-        return refit(fitted, pieces, granted)
+        granted = dict(fitted.wishes)
+        for key, wish in asked.items():
+            granted[key] = narrowed(granted.get(key, (0.0, math.inf)), wish)
+        pieces = _grant(fitted, asked, granted)
+        return what_if(fitted, pieces, granted, noise)
 
 
-def read_wishes(fitted: Fitted, wishes: Mapping[str, Any]) -> dict[str, Wish]:
-    """Turn what the user wrote into an interval a feature; a term stands for its columns."""
+def need_bounds(fitted: Fitted) -> None:
+    """Refuse a fit that has no equivalent models to look at."""
+    if not fitted.polytopes:
+        why = "no relation was found" if fitted.no_relation else "it was made with bounds=False"
+        raise OptionError(f"There are no equivalent models to explore in this fit: {why}.")
+
+
+def narrowed(old: Wish, new: Wish) -> Wish:
+    """Return what two wishes for one row come to."""
+    return max(old[0], new[0]), min(old[1], new[1])
+
+
+def read_wishes(fitted: Fitted, wishes: Mapping[str, Any], heredity: bool = True) -> dict[RowKey, Wish]:
+    """Turn what the user wrote into an interval a row."""
     if not isinstance(wishes, Mapping) or not wishes:
-        raise OptionError(
-            "Give a mapping from features to wishes, such as {'bmi': 0} or {'bmi': (0.0, 0.1)}."
-        )
-    table = fitted.table
-    found: dict[str, Wish] = {}
+        raise OptionError("Give a mapping from terms to wishes, such as {'bmi': 0} or {'bmi': (0.0, 0.1)}.")
+    found: dict[RowKey, Wish] = {}
+    rows = {row.key: i for i, row in enumerate(fitted.asked)}
     for name, value in wishes.items():
-        if name in table.index:
-            found[name] = _read(name, value, float(table.at[name, "lower"]), float(table.at[name, "upper"]))
-            continue
-        columns = table.index[table["term"] == name]
-        if len(columns) == 0:
-            known = [*table.index, *table["term"]]
-            raise OptionError(f"There is no feature '{name}' to constrain.{nearest(str(name), known)}")
-        if not (isinstance(value, str) and value == "off") and not _is_zero(value):
-            raise OptionError(
-                f"The term '{name}' has several columns and can only be switched off as a whole; "
-                f"for anything else name a column: {', '.join(columns[:8])}."
-            )
-        found.update(dict.fromkeys(columns, (0.0, 0.0)))
+        row = find_row(fitted, name)
+        i = rows[row.key]
+        reach = float(fitted.measured.lower[i]) / fitted.norm, float(fitted.measured.upper[i]) / fitted.norm
+        wish = _read(str(name), value, *reach)
+        found[row.key] = narrowed(found[row.key], wish) if row.key in found else wish
+    if heredity:
+        known = [row.key for row in term_rows(fitted)]
+        for key in [key for key, wish in found.items() if wish == OFF and key.label is None]:
+            found.update(dict.fromkeys(offspring(key, known), OFF))
     return found
-
-
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and value == 0
 
 
 def _read(name: str, value: Any, least: float, most: float) -> Wish:
@@ -118,7 +128,7 @@ def _read(name: str, value: Any, least: float, most: float) -> Wish:
         raise OptionError(f"'{name}': {value!r} must be a number or a pair (least, most).")
     ends = [open_end if end is None else end for end, open_end in zip(pair, (0.0, math.inf), strict=True)]
     for end in ends:
-        if not isinstance(end, numbers.Real) or isinstance(end, bool | np.bool_) or math.isnan(end):
+        if not is_number(end):
             raise OptionError(f"'{name}': {end!r} is not a number; use shares of the norm such as 0.1.")
         if end < 0:
             raise OptionError(
@@ -132,52 +142,60 @@ def _read(name: str, value: Any, least: float, most: float) -> Wish:
 
 
 def _grant(
-    fitted: Fitted,
-    pieces: tuple[Polytope, ...],
-    table: pd.DataFrame,
-    name: str,
+    fitted: Fitted, asked: Mapping[RowKey, Wish], granted: Mapping[RowKey, Wish]
+) -> tuple[Polytope, ...]:
+    """Cut the sets by all wishes at once; where nothing is left, find the one that was too many."""
+    rows = {row.key: i for i, row in enumerate(fitted.asked)}
+    measured, norm = fitted.measured, fitted.norm
+    cuts = []
+    for key, wish in asked.items():
+        i = rows[key]
+        reach = float(measured.lower[i]) / norm, float(measured.upper[i]) / norm
+        cuts.append(_cut_of(fitted.asked[i], granted[key], reach, norm, wish, fitted.wishes, fitted.asked))
+    pieces = cut(fitted.polytopes, cuts, fitted.options.solver, norm)
+    if pieces:
+        return pieces
+    # together they cannot be granted: one after the other shows which one is too many, and what it could have had
+    pieces, so_far = fitted.polytopes, dict(fitted.wishes)
+    quiet = fitted.options.replace(n_jobs=1, client=None, progress=False)
+    for key, wish in asked.items():
+        row = fitted.asked[rows[key]]
+        own = measure(pieces, [row], quiet)
+        reach = float(own.lower[0]) / norm, float(own.upper[0]) / norm
+        one = _cut_of(row, granted[key], reach, norm, wish, so_far, fitted.asked)
+        pieces = cut(pieces, [one], fitted.options.solver, norm)
+        if not pieces:
+            raise _refusal(row, wish, reach, so_far, fitted.asked)
+        so_far[key] = granted[key]
+    return pieces
+
+
+def _cut_of(
+    row: Asked,
     wish: Wish,
-    granted: Mapping[str, Wish],
-) -> tuple[tuple[Polytope, ...], pd.DataFrame, Wish]:
-    """Cut the sets by one more wish, or say what the feature can have."""
-    old = granted.get(name, (0.0, math.inf))
-    low, high = max(wish[0], old[0]), min(wish[1], old[1])
-    target = _target(fitted, name)
-    if granted:
-        # the wishes granted so far have moved the interval
-        reach = _reach(fitted, pieces, target)
-    else:
-        reach = float(table.at[name, "lower"]), float(table.at[name, "upper"])
+    reach: Wish,
+    norm: float,
+    written: Wish,
+    granted: Mapping[RowKey, Wish],
+    asked: Sequence[Asked],
+) -> Cut:
+    """Return the cut of one wish, moved inside what is possible by as much as rounding can explain."""
+    low, high = wish
     if low > high or low > reach[1] + ROUNDING or high < reach[0] - ROUNDING:
-        raise _refusal(name, wish, reach, granted)
-    cut = _cut(fitted, pieces, target, _settle(low, high, reach))
-    if not cut:
-        raise _refusal(name, wish, reach, granted)
-    return cut, table, (low, high)
-
-
-def _target(fitted: Fitted, name: str) -> Any:
-    for target in fitted.spec.targets:
-        if target.name == name:
-            return target
-    raise OptionError(
-        f"'{name}' is a privileged feature of the teacher, no part of the model that is explored; "
-        "constrain regular features, or fit with privileged='slack'."
-    )
-
-
-def _settle(low: float, high: float, reach: Wish) -> Wish:
-    """Move a wish at the rim of what is possible inside it, by as much as rounding can explain."""
+        raise _refusal(row, written, reach, granted, asked)
     rim = ZERO * max(reach[1], ZERO)
     least = reach[0] + rim if reach[0] > ZERO else 0.0
     most = max(reach[1] - rim, least)
-    return min(low, most), max(high, least) if low < high else min(max(high, least), most)
+    ends = min(low, most), max(high, least) if low < high else min(max(high, least), most)
+    return Cut(row, ends[0] * norm, ends[1] * norm)
 
 
-def _refusal(name: str, wish: Wish, reach: Wish, granted: Mapping[str, Wish]) -> InfeasibleError:
-    given = f" Given {describe(granted)}," if granted else ""
+def _refusal(
+    row: Asked, wish: Wish, reach: Wish, granted: Mapping[RowKey, Wish], asked: Sequence[Asked]
+) -> InfeasibleError:
+    given = f" Given {describe(granted, asked)}," if granted else ""
     return InfeasibleError(
-        f"No equivalent model has '{name}' {phrase(wish)}.{given} {'it' if given else 'It'} can have "
+        f"No equivalent model has '{row.title}' {phrase(wish)}.{given} {'it' if given else 'It'} can have "
         f"{reach[0]:.3f} to {reach[1]:.3f} of the norm. Wish for something in that range, or allow more "
         "models with a larger delta."
     )
@@ -199,141 +217,35 @@ def phrase(wish: Wish) -> str:
     return f"<= {high}" if wish[0] <= 0 else f"in [{low}, {high}]"
 
 
-def describe(wishes: Mapping[str, Wish]) -> str:
+def describe(wishes: Mapping[RowKey, Wish], asked: Sequence[Asked]) -> str:
     """Say all wishes in one line.
 
     Examples
     --------
-    >>> describe({"bmi": (0.0, 0.0), "age": (0.0, 0.1)})
-    'bmi = 0, age <= 0.1'
+    >>> describe({RowKey("regular", "bmi"): (0.0, 0.0)}, [Asked(RowKey("regular", "bmi"), "bmi", "term", ())])
+    'bmi = 0'
     """
-    return ", ".join(f"{name} {phrase(wish)}" for name, wish in wishes.items())
+    titles = {row.key: row.title for row in asked}
+    return ", ".join(f"{titles[key]} {phrase(wish)}" for key, wish in wishes.items())
 
 
-def _cut(fitted: Fitted, pieces: Sequence[Polytope], target: Any, wish: Wish) -> tuple[Polytope, ...]:
-    """Return the non-empty sets that are left when a feature's size lies in an interval."""
-    low, high = wish[0] * fitted.norm, wish[1] * fitted.norm
-    q = fitted.spec.model.q
-    boxes: list[tuple[FloatArray, FloatArray]] = []
-    cap_low, cap_high = np.full(q, -np.inf), np.full(q, np.inf)
-    for j in target.variables:
-        cap_low[j], cap_high[j] = -high, high
-    if low <= 0:
-        boxes.append((cap_low, cap_high))
-    else:
-        # a size of at least `low` is one of two half lines for each variable that stands for the feature
-        for j, sign in itertools.product(target.variables, (1.0, -1.0)):
-            least, most = cap_low.copy(), cap_high.copy()
-            least[j], most[j] = (low, high) if sign > 0 else (-high, -low)
-            boxes.append((least, most))
-    if len(pieces) * len(boxes) > MOST_PIECES:
-        raise OptionError(
-            f"Too many features of open sign are held away from zero ('{target.name}' is one too many); "
-            "constrain fewer of them at a time."
-        )
-    cut = []
-    for piece, (least, most) in itertools.product(pieces, boxes):
-        smaller = piece.bounded(least, most)
-        v = best_model(smaller, fitted.solution.C)
-        if v is not None:
-            cut.append(replace(smaller, start=v))
-    return tuple(cut)
-
-
-def best_model(polytope: Polytope, C: float) -> FloatArray | None:
-    """Return the point of the set with the best objective, or None when the set is empty.
-
-    Examples
-    --------
-    >>> from relbounds.solver.model import make_model
-    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
-    >>> tope = Polytope(model, norm=2.0, loss=0.5, start=np.array([1.0]))
-    >>> best_model(tope, 10.0), best_model(tope.bounded(np.array([3.0]), np.array([4.0])), 10.0)
-    (array([1.]), None)
-    """
-    model = polytope.model
-    if np.any(model.lower > model.upper):
-        return None
-    lp = full_lp(polytope)
-    cost = np.concatenate([C * model.linear, 0.5 * model.penalty[lp.penalised], C * model.c])
-    found = linprog(
-        cost, A_ub=lp.lhs, b_ub=lp.rhs, bounds=np.column_stack([lp.lower, lp.upper]), method="highs"
-    )
-    return np.asarray(found.x[: lp.q]) if found.status == 0 else None
-
-
-def _reach(fitted: Fitted, pieces: Sequence[Polytope], target: Any) -> Wish:
-    """Return the least and the most use of one feature over a union of sets."""
-    options = fitted.options.replace(n_jobs=1, client=None, progress=False)
-    sizes = []
-    for piece in pieces:
-        found = settled_ranges(piece, list(target.variables), options, fitted.norm)
-        lower, upper = found.lower / fitted.norm, found.upper / fitted.norm
-        least = np.where((lower <= 0) & (upper >= 0), 0.0, np.minimum(np.abs(lower), np.abs(upper)))
-        sizes.append((float(least.max()), float(np.maximum(np.abs(lower), np.abs(upper)).max())))
-    return min(size[0] for size in sizes), max(size[1] for size in sizes)
-
-
-def settled_ranges(polytope: Polytope, variables: list[int], options: Options, norm: float) -> Ranges:
-    """Return signed ranges; a variable whose range another engine left open is settled by the simplex method.
-
-    A what-if can leave a set without an interior (a feature at its maximum), where interior points stall.
-    """
-    found = signed_ranges(polytope, variables, options)  # noqa: F821
-    open_ = np.flatnonzero(~(found.gap <= ZERO * norm) | ~found.feasible)
-    if open_.size == 0:
-        return found
-    lp = full_lp(polytope)
-    bounds = np.column_stack([lp.lower, lp.upper])
-    lower, upper, gap, feasible = (
-        getattr(found, name).copy() for name in ("lower", "upper", "gap", "feasible")
-    )
-    solver = list(found.solver)
-    for i in open_:
-        gaps = []
-        for sign, ends in ((1.0, lower), (-1.0, upper)):
-            cost = np.zeros(lp.lhs.shape[1])
-            cost[variables[i]] = sign
-            out = linprog(cost, A_ub=lp.lhs, b_ub=lp.rhs, bounds=bounds, method="highs")
-            # the start is a point of the set whatever the engine says
-            ends[i] = sign * out.fun if out.status == 0 else polytope.start[variables[i]]
-            gaps.append(abs(out.fun - _dual_value(out, lp)) if out.status == 0 else np.inf)
-        gap[i], feasible[i], solver[i] = max(gaps), True, "highs"
-    return Ranges(lower, upper, gap, feasible, tuple(solver))
-
-
-def _dual_value(out: Any, lp: FullLP) -> float:
-    """Return the objective of the multipliers that came with a solution: what proves it."""
-    value = float(out.ineqlin.marginals @ lp.rhs)
-    for ends, marginals in ((lp.lower, out.lower.marginals), (lp.upper, out.upper.marginals)):
-        known = np.isfinite(ends)
-        value += float(marginals[known] @ ends[known])
-    return value
-
-
-def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wish]) -> Fitted:
+def what_if(
+    fitted: Fitted, pieces: Sequence[Polytope], wishes: Mapping[RowKey, Wish], noise: bool | None = None
+) -> Fitted:
     """Compute every interval over a union of sets, and the best model in it."""
-    spec, norm, model = fitted.spec, fitted.norm, fitted.spec.model
-    before = fitted.table if fitted.before is None else fitted.before
-    C = fitted.solution.C
-    best = min(pieces, key=lambda piece: model.objective_of(piece.start, C))
-    v = best.start
-    variables = [j for target in spec.targets for j in target.variables]
-    found = [settled_ranges(piece, variables, fitted.options, norm) for piece in pieces]
-    table = join_tables([make_table(spec, v, one, norm, fitted.intervals) for one in found])  # noqa: F821
-    # the features of a teacher live in a model of their own, which no wish touches
-    others = fitted.table.index.difference(table.index, sort=False)
-    columns = [*BOUNDS, "part", "term", "weight"]
-    table = judge(pd.concat([table[columns], fitted.table.loc[others, columns]]), fitted.intervals)  # noqa: F821
-    table = table[[name for name in before.columns if name in table]]
-    table["constraint"] = [phrase(wishes[name]) if name in wishes else "" for name in table.index]
-    hull = Ranges(
-        lower=np.min([one.lower for one in found], axis=0),
-        upper=np.max([one.upper for one in found], axis=0),
-        gap=np.max([one.gap for one in found], axis=0),
-        feasible=np.all([one.feasible for one in found], axis=0),
-        solver=found[0].solver,
-    )
+    spec, norm, C = fitted.spec, fitted.norm, fitted.solution.C
+    model, q = spec.model, spec.model.q
+    points = [best_inside(piece, C) for piece in pieces]
+    started = [
+        piece if point is None else replace(piece, start=point) for piece, point in zip(pieces, points, strict=True)
+    ]
+    # the set of the best model comes first
+    started.sort(key=lambda piece: model.objective_of(piece.start[:q], C))
+    v = started[0].start[:q]
+    measured = measure(started, fitted.asked, fitted.options)
+    verdicts, drawn = judge_what_if(fitted, measured, started, wishes, noise)
+    table = make_table(fitted.asked, v, measured, norm, verdicts)
+    table["constraint"] = [phrase(wishes[row.key]) if row.key in wishes else "" for row in fitted.asked]
     solution = replace(
         fitted.solution,
         v=v,
@@ -342,30 +254,18 @@ def refit(fitted: Fitted, pieces: tuple[Polytope, ...], wishes: Mapping[str, Wis
         objective=model.objective_of(v, C),
         losses=model.hinge(v),
     )
-    kept = [note for note in fitted.notes if not note.startswith("What if ")]
-    note = f"What if {describe(wishes)}: bounds inside the budgets of the fit without these constraints."
-    # the set of the best model comes first
-    ordered = (best, *(piece for piece in pieces if piece is not best))
+    note = (
+        f"What if {describe(wishes, fitted.asked)}: bounds inside the budgets of the fit without these constraints. "
+        "Scores and tuning are those of that fit."
+    )
     return replace(
         fitted,
         solution=solution,
-        polytopes=ordered,
-        ranges=hull,
+        polytopes=tuple(started),
+        measured=measured,
+        noise=drawn,
         table=table,
-        notes=(*kept, note),
+        notes=(note, *drawn.notes),
         wishes=dict(wishes),
-        before=before,
+        before=fitted.table if fitted.before is None else fitted.before,
     )
-
-
-def join_tables(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the table of a union of sets: the least of the least, the most of the most."""
-    joined = tables[0].copy()
-    for name, end in (
-        ("lower", np.min),
-        ("upper", np.max),
-        ("signed_lower", np.min),
-        ("signed_upper", np.max),
-    ):
-        joined[name] = end([table[name].to_numpy() for table in tables], axis=0)
-    return joined

@@ -1,80 +1,97 @@
-"""Who takes over when a feature is switched off, and who carries the same information?"""
+"""Who takes over when a term is switched off, and who carries the same information?"""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
-from relbounds.errors import InfeasibleError, OptionError, nearest
-from relbounds.explore.constrain import constrain
+from relbounds.errors import InfeasibleError
+from relbounds.explore.constrain import constrain, need_bounds
+from relbounds.explore.holding import extremes, held_bounds
+from relbounds.explore.naming import find_row, offspring
+from relbounds.linear.asked import Asked
 from relbounds.linear.fitted import Fitted
 
-# Two features overlap when half of one's use costs the other this share of what it costs a copy.
+# Two terms overlap when half of one's use costs the other this share of what it costs a copy.
 OVERLAP = 0.5
 
 
-def substitutes(fitted: Fitted, feature: str) -> pd.DataFrame:
-    """Return what happens to the other features when one is switched off, and when it is half used.
+def substitutes(fitted: Fitted, term: str, *, heredity: bool = True) -> pd.DataFrame:
+    """Return what happens to the other terms when one is switched off, and when it is half used.
 
     Parameters
     ----------
     fitted : Fitted
-    feature : str
-        A feature or a term, weakly relevant: a strong one has no substitute.
+    term : str
+        A term, weakly relevant: a strong one has no substitute.
+    heredity : bool
+        Switch its interactions off with it.
 
     Returns
     -------
     DataFrame
-        One row for each other feature that was relevant or becomes so, best substitute first.
+        One row for each other term that was relevant or becomes so, best substitute first.
 
-        - ``lower_off``, ``upper_off``: the bounds of its use without `feature`.
-        - ``upper_half``: the most it can be used when `feature` has half of its own upper bound, and
-          ``overlap``, the share of its upper bound that is lost then, doubled: 1 for a copy, 0 for a feature
-          that has nothing to do with `feature` (both missing for a term with several columns).
-        - ``role``: "replaces" when it becomes strong without `feature`; "shares" when it does not but overlaps
+        - ``lower_off``, ``upper_off``: the bounds of its use without `term`.
+        - ``upper_half``: the most it can be used when `term` is held half way between its own bounds, and
+          ``overlap``, the share of its upper bound that is lost then, doubled: 1 for a copy, 0 for a term
+          that has nothing to do with `term`.
+        - ``role``: "replaces" when it becomes strong without `term`; "shares" when it does not but overlaps
           by half or more, so that it carries the same information together with others; "" otherwise.
 
     Examples
     --------
-    In the breast cancer data, radius, perimeter and area of the worst nuclei stand in for each other:
-
     >>> import relbounds as rb
-    >>> data = rb.datasets.load_breast_cancer()
-    >>> names = ["radius", "perimeter", "area", "texture", "concave_points", "smoothness"]
-    >>> formula = "diagnosis ~ texture_se + symmetry_se + " + " + ".join(f"worst_{name}" for name in names)
-    >>> fit = rb.relbounds(formula, data, C=0.1, probes=20)
-    >>> fit.substitutes("worst_radius")["role"].head(3).to_dict()
-    {'worst_area': 'shares', 'worst_perimeter': 'shares', 'symmetry_se': ''}
-
-    Without two of them, the third is needed:
-
-    >>> both = fit.constrain({"worst_perimeter": "off"})
-    >>> both.substitutes("worst_radius")["role"].head(1).to_dict()
-    {'worst_area': 'replaces'}
+    >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01)
+    >>> fit.substitutes("x2")["role"].head(1).to_dict()
+    {'x3': 'replaces'}
     """
-    table = fitted.table
-    if feature not in table.index and feature not in set(table["term"]):
-        known = [*table.index, *table["term"]]
-        raise OptionError(f"There is no feature '{feature}' in the fit.{nearest(str(feature), known)}")
+    need_bounds(fitted)
+    row = find_row(fitted, term, what="switched off")
     try:
-        off = constrain(fitted, {feature: "off"}).table
+        off = constrain(fitted, {row.title: "off"}, heredity=heredity).table
     except InfeasibleError as error:
-        raise InfeasibleError(
-            f"'{feature}' has no substitute: every equivalent model uses it. {error}"
-        ) from None
-    own = (table.index == feature) | (table["term"] == feature).to_numpy()
-    relevant = (table["relevance"] != "irrelevant") | (off["relevance"] != "irrelevant")
+        raise InfeasibleError(f"'{term}' has no substitute: every equivalent model uses it. {error}") from None
+    gone = {row.key.whole, *(offspring(row.key, [one.key for one in fitted.asked]) if heredity else [])}
+    others = [one for one in fitted.asked if _other(one, row) and one.key not in gone]
+    titles = [one.title for one in others]
+    with threadpool_limits(limits=1, user_api="blas"):
+        half = _upper_half(fitted, row, others)
+    before, after = fitted.table.loc[titles], off.loc[titles]
     found = pd.DataFrame(
         {
-            "relevance": table["relevance"],
-            "lower": table["lower"],
-            "upper": table["upper"],
-            "relevance_off": off["relevance"],
-            "lower_off": off["lower"],
-            "upper_off": off["upper"],
-            "upper_half": half_used(fitted, feature)["upper"] if feature in table.index else np.nan,
-        }
-    )[relevant.to_numpy() & ~own]
+            "relevance": before["relevance"],
+            "lower": before["lower"],
+            "upper": before["upper"],
+            "relevance_off": after["relevance"],
+            "lower_off": after["lower"],
+            "upper_off": after["upper"],
+            "upper_half": half,
+        },
+        index=pd.Index(titles, name="feature"),
+    )
+    relevant = (found["relevance"] != "irrelevant") | (found["relevance_off"] != "irrelevant")
+    return _ranked(found[relevant])
+
+
+def _other(one: Asked, row: Asked) -> bool:
+    return one.row == "term" and one.key.part != "adjust" and one.key.whole != row.key.whole
+
+
+def _upper_half(fitted: Fitted, row: Asked, others: list[Asked]) -> np.ndarray:
+    """Return the most of every other row with one held half way from its least to its greatest use."""
+    place = {one.key: i for i, one in enumerate(fitted.asked)}
+    measured, i = fitted.measured, place[row.key]
+    value = 0.5 * float(measured.lower[i] + measured.upper[i])
+    (end,) = extremes(fitted, [row])
+    return held_bounds(fitted, [row, *others], 0, end, value)[1:, 1] / fitted.norm
+
+
+def _ranked(found: pd.DataFrame) -> pd.DataFrame:
+    """Add overlaps and roles, best substitutes first."""
+    found = found.copy()
     found["overlap"] = (2 * (1 - found["upper_half"] / found["upper"].where(found["upper"] > 0))).clip(0, 1)
     replaces = (found["relevance_off"] == "strong") & (found["relevance"] != "strong")
     shares = ~replaces & (found["overlap"] >= OVERLAP)
@@ -87,9 +104,3 @@ def substitutes(fitted: Fitted, feature: str) -> pd.DataFrame:
         }
     ).sort_values(["rank", "gain", "overlap"], kind="stable")
     return found.loc[order.index]
-
-
-def half_used(fitted: Fitted, feature: str) -> pd.DataFrame:
-    """Return the table with a feature held half way from its least to its greatest use."""
-    least, most = fitted.table.loc[feature, ["lower", "upper"]]
-    return constrain(fitted, {feature: 0.5 * float(least + most)}).table

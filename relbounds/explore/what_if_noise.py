@@ -1,0 +1,213 @@
+"""What noise can reach in a constrained set, and what that makes of every row.
+
+A constrained set is smaller than the whole one, and so is what noise can reach in it. The terms that look like noise in the
+fit are permuted together and the model is fitted again, as in the fit; the sets of these models are cut by the same
+wishes, and the permuted terms measured in what is left. Section "What-ifs" of docs/method.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.explore.cutting import Cut, Wish, cut
+from relbounds.linear.asked import Asked, RowKey
+from relbounds.linear.fitted import Fitted
+from relbounds.linear.noise.blocks import Refit, largest_in, largest_least_in
+from relbounds.linear.noise.evidence import Evidence
+from relbounds.linear.noise.facts import Noise, NoiseKey, Population
+from relbounds.linear.noise.fwer import refit_permuted
+from relbounds.linear.noise.probes import draw_populations
+from relbounds.linear.privileged.models import build_any
+from relbounds.linear.ranges import ZERO, Measured
+from relbounds.linear.table import Verdicts
+from relbounds.noise_intervals import prediction_interval, tail_probability
+from relbounds.parallel import run
+from relbounds.solver.polytope import Polytope
+
+# Entries of all refitted programs together beyond which a what-if uses the fit's noise, which is never smaller: an answer
+# should not take longer than the question.
+MOST_ENTRIES = 3_000_000
+# A term whose greatest use falls by less than this share is as free as it was.
+UNMOVED = 1e-3
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What noise reaches in a constrained set, by part: least and greatest use, as shares of the norm."""
+
+    populations: Mapping[NoiseKey, Population]
+    drawn: bool
+
+
+def judge_what_if(
+    fitted: Fitted, measured: Measured, pieces: Sequence[Polytope], wishes: Mapping[RowKey, Wish], draw: bool | None
+) -> tuple[Verdicts, Noise]:
+    """Return p-values and classes of every row of a what-if, and what they rest on."""
+    if fitted.noise.control == "published":
+        reached = _probes(fitted, measured, pieces, wishes)
+    elif fitted.noise.control == "fwer" and fitted.noise.block:
+        reached = _refits(fitted, wishes, draw)
+    else:
+        reached = Reached({}, True)
+    options = fitted.options
+    published = fitted.noise.control == "published"
+    level, kind = (options.level, options.interval) if published else (1 - options.alpha, "order")
+    intervals = {
+        key: (prediction_interval(one.lower, level, kind), prediction_interval(one.upper, level, kind))
+        for key, one in reached.populations.items()
+    }
+    noise = replace(fitted.noise, intervals=intervals, populations=dict(reached.populations), notes=_notes(reached))
+    return _verdicts(fitted, measured, wishes, noise), noise
+
+
+def _notes(reached: Reached) -> tuple[str, ...]:
+    if reached.drawn:
+        return ()
+    return (
+        "The noise of this what-if is that of the fit, which is at least as large: with so many rows it is not drawn "
+        "anew unless asked for (noise=True).",
+    )
+
+
+def _verdicts(
+    fitted: Fitted, measured: Measured, wishes: Mapping[RowKey, Wish], noise: Noise
+) -> Verdicts:
+    """Judge every row: by its use beside that of noise here, or by what the data said of it where it is as free as before."""
+    alpha, norm = fitted.options.alpha, fitted.norm
+    before = fitted.table if fitted.before is None else fitted.before
+    was = before[["part", "upper", "p_noise", "p_adjusted"]]
+    rows = fitted.asked
+    p_noise, p_adjusted = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
+    classes = np.full(len(rows), "", dtype=object)
+    upper, lower = measured.upper / norm, measured.lower / norm
+    terms: dict[RowKey, tuple[float, bool]] = {}
+    for i, row in enumerate(rows):
+        if row.key.part == "adjust":
+            continue
+        old = was.iloc[i]
+        pair = noise.intervals.get(NoiseKey(row.key.part, row.key.term)) or noise.intervals.get(
+            NoiseKey(row.key.part)
+        )
+        floor = pair[0].upper if pair is not None and np.isfinite(pair[0].upper) else 0.0
+        if row.key.label is not None:
+            whole, moved = terms[row.key.whole]
+            p_noise[i], p_adjusted[i] = old["p_noise"], max(float(old["p_adjusted"]), whole)
+        else:
+            moved = upper[i] < (1 - UNMOVED) * old["upper"] - ZERO
+            p_noise[i], p_adjusted[i] = _p_values(noise, pair, float(upper[i]), old, moved)
+            terms[row.key] = float(p_adjusted[i]), moved
+        relevant = p_adjusted[i] <= alpha and upper[i] > ZERO
+        if noise.control == "published":
+            relevant = pair is not None and upper[i] > pair[1].upper + ZERO
+        strong = relevant and lower[i] > floor + ZERO
+        classes[i] = "strong" if strong else "weak" if relevant else "irrelevant"
+        if row.key in wishes:
+            classes[i] = "fixed"
+    return Verdicts(p_noise, p_adjusted, classes)
+
+
+def _p_values(noise: Noise, pair: tuple | None, upper: float, old: Mapping, moved: bool) -> tuple[float, float]:
+    """Return the p-values of a term: against noise here; a term that is as free as before keeps what the data said of it."""
+    if noise.control == "published":
+        p = float(tail_probability(np.array([upper]), pair[1])[0]) if pair is not None else 1.0
+        return p, p
+    if pair is None or not len(pair[1].values):
+        # no noise to compare with: scores alone have spoken, and they do not depend on the set
+        return float(old["p_noise"]), float(old["p_adjusted"])
+    values = pair[1].values
+    here = float((1 + np.sum(values >= upper - ZERO)) / (1 + len(values)))
+    if moved:
+        return here, here
+    return min(float(old["p_noise"]), here), min(float(old["p_adjusted"]), here)
+
+
+def cuts_of(rows: Sequence[Asked], wishes: Mapping[RowKey, Wish], norm: float) -> list[Cut]:
+    """Return wishes as cuts in units of the variables."""
+    place = {row.key: row for row in rows}
+    return [Cut(place[key], low * norm, high * norm) for key, (low, high) in wishes.items()]
+
+
+def _refits(fitted: Fitted, wishes: Mapping[RowKey, Wish], draw: bool | None) -> Reached:
+    """Return what permuted terms reach in refitted sets that are cut by the same wishes."""
+    count = int(np.ceil(1 / fitted.options.alpha)) - 1
+    model = fitted.spec.model
+    if draw is None:
+        draw = count * (model.G.size + model.A.size) <= MOST_ENTRIES
+    if not draw:
+        return Reached(fitted.noise.populations, False)
+    out = {}
+    for part in dict.fromkeys(part for part, _ in fitted.noise.block):
+        found = run(
+            _refit_cut,
+            list(range(count)),
+            shared=(_evidence(fitted), part, fitted.noise.block, dict(wishes)),
+            n_jobs=fitted.options.n_jobs,
+            client=fitted.options.client,
+        )
+        values = np.array([pair for pair in found if pair is not None]).reshape(-1, 2)
+        infeasible = count - len(values)
+        out[NoiseKey(part)] = Population(values[:, 0], values[:, 1], count, infeasible)
+    return Reached(out, True)
+
+
+def _evidence(fitted: Fitted) -> Evidence:
+    return Evidence(
+        fitted.design,
+        fitted.options,
+        fitted.spec,
+        fitted.solution,
+        fitted.norm,
+        fitted.delta,
+        fitted.polytope,
+        fitted.measured,
+    )
+
+
+def _refit_cut(
+    number: int, shared: tuple[Evidence, str, tuple[tuple[str, str], ...], dict[RowKey, Wish]]
+) -> tuple[float, float] | None:
+    """Return the largest least and the largest greatest use of permuted terms in one refitted and cut set.
+
+    None where no refitted model grants the wishes.
+    """
+    evidence, part, block, wishes = shared
+    terms = [term for own, term in block if own == part]
+    found = refit_permuted(evidence, part, terms, number)
+    if found.polytope is None:
+        return 0.0, 0.0
+    solver, norm = evidence.options.solver, evidence.norm
+    pieces = cut([found.polytope], cuts_of(found.spec.asked, wishes, norm), solver, norm)
+    if not pieces:
+        return None
+    keys = {RowKey(part, term) for term in terms} - set(wishes)
+    rows = [row for row in found.spec.asked if row.key in keys]
+    least, most = [], []
+    for piece in pieces:
+        own = Refit(found.spec, replace(found.solution, v=piece.start[: found.spec.model.q]), piece)
+        most.append(max(largest_in(own, rows, solver).values(), default=0.0))
+        least.append(largest_least_in(own, rows, solver))
+    return min(least) / norm, max(most) / norm
+
+
+def _probes(
+    fitted: Fitted, measured: Measured, pieces: Sequence[Polytope], wishes: Mapping[RowKey, Wish]
+) -> Reached:
+    """Return what single permuted features reach inside the budgets and the wishes, as published."""
+    # a permuted column tells rows apart that were equal before
+    spec = build_any(fitted.design, fitted.spec.kind, merged=False)
+    whole = replace(pieces[0], model=spec.model, active=None, start=pieces[0].start[: spec.model.q])
+    cuts = cuts_of(spec.asked, wishes, fitted.norm)
+    unmerged = cut([whole], cuts, fitted.options.solver, fitted.norm) or (whole,)
+    held = {key.term for key in wishes if key.label is None}
+    free = tuple(t for t in fitted.design.design_terms if t.name not in held)
+    evidence = replace(
+        _evidence(fitted),
+        design=replace(fitted.design, design_terms=free),
+        spec=spec,
+        polytope=unmerged[0],
+        measured=measured,
+    )
+    return Reached(draw_populations(evidence), True)

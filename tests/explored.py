@@ -10,7 +10,7 @@ import numpy as np
 import relbounds as rb
 
 matplotlib.use("Agg")
-QUICK = {"probes": 10, "solver": "auto", "progress": False}
+QUICK = {"probes": 10, "control": "published", "balance": False, "order": "explicit", "solver": "auto"}
 
 
 @lru_cache
@@ -24,7 +24,7 @@ def eight(delta: float = 0.001):
 def copies():
     """One strong feature, one of two copies, one noise."""
     simulated = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-    return rb.relbounds(simulated.formula, simulated.data, C=1.0, **QUICK)
+    return rb.relbounds(simulated.formula, simulated.data, C=1.0, delta="1se", **QUICK)
 
 
 @lru_cache
@@ -33,20 +33,19 @@ def severity(tolerance: str = "split"):
     formula = "severity ~ age + stiffness + platelets + crp + esr + il6 + sodium + sex"
     data = rb.datasets.load_severity().iloc[:150]
     data["sex"] = data["sex"].astype(str).where(np.arange(150) % 10 > 0, "unknown")
-    return rb.relbounds(formula, data, C=0.1, tolerance=tolerance, **QUICK)
+    return rb.relbounds(formula, data, C=0.1, delta="1se", tolerance=tolerance, **QUICK)
 
 
 @lru_cache
 def privileged(way: str = "slack"):
     """A fit with privileged features, used in either way: x2 and x3 are copies, z the clean values."""
     simulated = rb.simulate.privileged("clean", 80, 1, 2, 1, noise=0.1, seed=1)
-    return rb.relbounds(
-        simulated.formula, simulated.data, C=1.0, gamma=1.0, residual=3.0, privileged=way, **QUICK
-    )
+    options = {"C": 1.0, "gamma": 1.0, "residual": 3.0, "delta": "1se", **QUICK}
+    return rb.relbounds(simulated.formula, simulated.data, privileged=way, **options)
 
 
 @lru_cache
 def regression():
     """A numeric response."""
     simulated = rb.simulate.regression(n=60, strong=2, weak=2, irrelevant=1, noise=0.2, seed=2)
-    return rb.relbounds(simulated.formula, simulated.data, C=1.0, epsilon=0.1, **QUICK)
+    return rb.relbounds(simulated.formula, simulated.data, C=1.0, epsilon=0.1, delta="1se", **QUICK)

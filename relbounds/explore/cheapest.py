@@ -151,7 +151,9 @@ def cheapest(
     price = float(weights[chosen].sum())
     return Choice(
         terms=names,
-        features=[row.title for row in fitted.asked if row.key.part == "regular" and row.key.term in names],
+        features=[
+            row.title for row in fitted.spec.asked if row.key.part == "regular" and row.key.term in names
+        ],
         formula=f"{fitted.design.response} ~ " + (" + ".join(names) or "1"),
         cost=price,
         cost_of_all=float(weights[relevant | chosen].sum()),
@@ -277,7 +279,7 @@ def meet_needs(
 
 
 def grow(problem: Terms, weights: FloatArray, chosen: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Add terms, the dearest first, as long as no equivalent model is supported: the need of the others is then firm."""
+    """Add terms, the dearest first, as long as no equivalent model is supported: one of the others is needed then."""
     chosen = chosen.copy()
     for t in np.argsort(-weights, kind="stable"):
         if allowed[t] and not chosen[t]:

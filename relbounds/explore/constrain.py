@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from relbounds.checks import is_number
@@ -20,7 +21,7 @@ from relbounds.explore.naming import find_row, offspring, term_rows
 from relbounds.explore.what_if_noise import judge_what_if
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.ranges import ZERO, measure
+from relbounds.linear.ranges import ZERO, Measured, measure
 from relbounds.linear.table import make_table
 from relbounds.solver.best import best_inside
 from relbounds.solver.polytope import Polytope
@@ -102,7 +103,7 @@ def read_wishes(fitted: Fitted, wishes: Mapping[str, Any], heredity: bool = True
     if not isinstance(wishes, Mapping) or not wishes:
         raise OptionError("Give a mapping from terms to wishes, such as {'bmi': 0} or {'bmi': (0.0, 0.1)}.")
     found: dict[RowKey, Wish] = {}
-    rows = {row.key: i for i, row in enumerate(fitted.asked)}
+    rows = {row.key: i for i, row in enumerate(fitted.spec.asked)}
     for name, value in wishes.items():
         row = find_row(fitted, name)
         i = rows[row.key]
@@ -145,13 +146,15 @@ def _grant(
     fitted: Fitted, asked: Mapping[RowKey, Wish], granted: Mapping[RowKey, Wish]
 ) -> tuple[Polytope, ...]:
     """Cut the sets by all wishes at once; where nothing is left, find the one that was too many."""
-    rows = {row.key: i for i, row in enumerate(fitted.asked)}
+    rows = {row.key: i for i, row in enumerate(fitted.spec.asked)}
     measured, norm = fitted.measured, fitted.norm
     cuts = []
     for key, wish in asked.items():
         i = rows[key]
         reach = float(measured.lower[i]) / norm, float(measured.upper[i]) / norm
-        cuts.append(_cut_of(fitted.asked[i], granted[key], reach, norm, wish, fitted.wishes, fitted.asked))
+        cuts.append(
+            _cut_of(fitted.spec.asked[i], granted[key], reach, norm, wish, fitted.wishes, fitted.spec.asked)
+        )
     pieces = cut(fitted.polytopes, cuts, fitted.options.solver, norm)
     if pieces:
         return pieces
@@ -159,13 +162,13 @@ def _grant(
     pieces, so_far = fitted.polytopes, dict(fitted.wishes)
     quiet = fitted.options.replace(n_jobs=1, client=None, progress=False)
     for key, wish in asked.items():
-        row = fitted.asked[rows[key]]
+        row = fitted.spec.asked[rows[key]]
         own = measure(pieces, [row], quiet)
         reach = float(own.lower[0]) / norm, float(own.upper[0]) / norm
-        one = _cut_of(row, granted[key], reach, norm, wish, so_far, fitted.asked)
+        one = _cut_of(row, granted[key], reach, norm, wish, so_far, fitted.spec.asked)
         pieces = cut(pieces, [one], fitted.options.solver, norm)
         if not pieces:
-            raise _refusal(row, wish, reach, so_far, fitted.asked)
+            raise _refusal(row, wish, reach, so_far, fitted.spec.asked)
         so_far[key] = granted[key]
     return pieces
 
@@ -237,15 +240,16 @@ def what_if(
     model, q = spec.model, spec.model.q
     points = [best_inside(piece, C) for piece in pieces]
     started = [
-        piece if point is None else replace(piece, start=point) for piece, point in zip(pieces, points, strict=True)
+        piece if point is None else replace(piece, start=point)
+        for piece, point in zip(pieces, points, strict=True)
     ]
     # the set of the best model comes first
     started.sort(key=lambda piece: model.objective_of(piece.start[:q], C))
     v = started[0].start[:q]
-    measured = measure(started, fitted.asked, fitted.options)
+    measured = measure(started, spec.asked, fitted.options)
     verdicts, drawn = judge_what_if(fitted, measured, started, wishes, noise)
-    table = make_table(fitted.asked, v, measured, norm, verdicts)
-    table["constraint"] = [phrase(wishes[row.key]) if row.key in wishes else "" for row in fitted.asked]
+    table = make_table(spec.asked, v, measured, norm, verdicts)
+    table["constraint"] = [phrase(wishes[row.key]) if row.key in wishes else "" for row in spec.asked]
     solution = replace(
         fitted.solution,
         v=v,
@@ -254,18 +258,27 @@ def what_if(
         objective=model.objective_of(v, C),
         losses=model.hinge(v),
     )
-    note = (
-        f"What if {describe(wishes, fitted.asked)}: bounds inside the budgets of the fit without these constraints. "
-        "Scores and tuning are those of that fit."
-    )
+    said = describe(wishes, spec.asked)
+    note = f"What if {said}: bounds inside the budgets of the fit without these constraints."
     return replace(
         fitted,
         solution=solution,
         polytopes=tuple(started),
-        measured=measured,
+        measured=_with_others(measured, fitted.measured),
         noise=drawn,
-        table=table,
+        # the features of a teacher live in a model of their own, which no wish touches
+        table=pd.concat([table, fitted.table.iloc[len(table) :].assign(constraint="")]),
         notes=(note, *drawn.notes),
         wishes=dict(wishes),
         before=fitted.table if fitted.before is None else fitted.before,
     )
+
+
+def _with_others(own: Measured, whole: Measured) -> Measured:
+    """Return the bounds of a model's own rows with those of the rows that are not its own."""
+    n = len(own.lower)
+    joined = {
+        name: np.concatenate([getattr(own, name), getattr(whole, name)[n:]])
+        for name in ("lower", "upper", "signed_lower", "signed_upper", "gap", "at_most")
+    }
+    return Measured(solver=own.solver + whole.solver[n:], **joined)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from relbounds.errors import OptionError
 from relbounds.linear.fitted import Fitted
+from relbounds.linear.ranges import measure
 
 OFFSET = "(offset)"
 SMALL = 1e-9
@@ -48,17 +50,15 @@ def correcting_bounds(fitted: Fitted) -> pd.DataFrame:
     >>> fit.correcting_bounds.index.tolist()[:2]
     [('z1', 'too high'), ('z1', 'too low')]
     """
-    records, position = [], 0
-    for target in fitted.spec.targets:
-        for i, j in enumerate(target.variables):
-            if target.part == "privileged":
-                low = fitted.ranges.lower[position] / fitted.norm
-                high = fitted.ranges.upper[position] / fitted.norm
-                least, most = relevance(np.array([low]), np.array([high]))  # noqa: F821
-                weight = fitted.solution.v[j] / fitted.norm
-                name = fitted.spec.functions[i].name
-                records.append((target.name, name, weight, least[0], most[0], low, high))
-            position += 1
+    records = []
+    norm, v = fitted.norm, fitted.solution.v
+    for row in fitted.asked:
+        if row.key.part != "privileged":
+            continue
+        for function, functional in zip(fitted.spec.functions, row.functionals, strict=True):
+            own = measure(fitted.polytopes, [replace(row, functionals=(functional,))], fitted.options)
+            ends = (own.lower[0], own.upper[0], own.signed_lower[0], own.signed_upper[0])
+            records.append((row.title, function.name, functional.at(v) / norm, *(end / norm for end in ends)))
     columns = ["feature", "function", "weight", "lower", "upper", "signed_lower", "signed_upper"]
     return pd.DataFrame(records, columns=columns).set_index(["feature", "function"])
 

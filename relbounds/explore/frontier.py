@@ -1,10 +1,10 @@
 """The rim of a set seen along two directions: how far one goes while the other is held.
 
-The pairs ``(a.v, d.v)`` of all points of a polytope fill a polygon. Its rim says, for every value at which ``a.v`` can be
-held, the least and the greatest ``d.v`` there. Pushing along ``cos(t) a + sin(t) d`` gives a point of the rim and a line
-that the polygon does not cross; between two such pushes the rim lies in a triangle. Wherever a triangle is too high, one
-more push across its base halves it or proves that the base is the rim. All pushes are made in the same set, so that they
-share its preparation, and one polygon answers two questions: either direction may be the one that is held.
+The pairs ``(a.v, d.v)`` of all points of a polytope fill a polygon. Its rim says, for every value at which ``a.v`` can
+be held, the least and the greatest ``d.v`` there. Pushing along ``cos(t) a + sin(t) d`` gives a point of the rim and a
+line that the polygon does not cross; between two such pushes the rim lies in a triangle. Wherever a triangle is too
+high, one more push across its base halves it or proves that the base is the rim. All pushes are made in the same set,
+so that they share its preparation, and one polygon answers two questions: either direction may be the one that is held.
 """
 
 from __future__ import annotations

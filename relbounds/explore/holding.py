@@ -92,7 +92,7 @@ def make_contexts(fitted: Fitted, rows: Sequence[Asked], shares: Sequence[float]
 
     A share of 0 holds a row at the least use any equivalent model makes of it, 1 at the greatest.
     """
-    place = {row.key: i for i, row in enumerate(fitted.asked)}
+    place = {row.key: i for i, row in enumerate(fitted.spec.asked)}
     own = [place[row.key] for row in rows]
     before = np.column_stack([fitted.measured.lower[own], fitted.measured.upper[own]])
     ends = extremes(fitted, rows)
@@ -124,7 +124,7 @@ def held_bounds(fitted: Fitted, rows: Sequence[Asked], k: int, end: Extreme, val
     """Return the least and the greatest of every row, (d, 2), with the k-th held at a value."""
     pieces = hold(fitted, rows[k], end, value)
     if not pieces:
-        place = {row.key: i for i, row in enumerate(fitted.asked)}
+        place = {row.key: i for i, row in enumerate(fitted.spec.asked)}
         own = [place[row.key] for row in rows]
         return np.column_stack([fitted.measured.lower[own], fitted.measured.upper[own]])
     quiet = fitted.options.replace(n_jobs=1, client=None, progress=False)

@@ -16,9 +16,13 @@ from threadpoolctl import threadpool_limits
 from relbounds.design.design_terms import DesignTerm
 from relbounds.errors import OptionError, nearest
 from relbounds.explore.constrain import need_bounds
+from relbounds.explore.what_if_noise import evidence_of
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
+from relbounds.linear.noise.judge import response_of
+from relbounds.linear.noise.levels import codes_of, pair_test
 from relbounds.linear.ranges import ZERO
+from relbounds.seeds import stream
 from relbounds.solver.engines.dispatch import push_many
 
 COLUMNS = ("term", "level", "reference", "signed_lower", "signed_upper", "direction", "p_adjusted")
@@ -69,7 +73,9 @@ def factor_named(fitted: Fitted, name: Any) -> DesignTerm:
     """Return the factor that a name means; a term without levels is an error."""
     term = fitted.design.find_term(name)
     if term.part == "privileged" and not fitted.spec.functions:
-        raise OptionError(f"'{name}' is a privileged feature of the teacher; name a factor of the model itself.")
+        raise OptionError(
+            f"'{name}' is a privileged feature of the teacher; name a factor of the model itself."
+        )
     if len(term.levels) < 2:
         factors = [t.name for t in fitted.design.design_terms if len(t.levels) > 1]
         there = f" Factors are: {', '.join(factors[:8])}." if factors else " This fit has no factor."
@@ -167,3 +173,31 @@ def _monotone(fitted: Fitted, term: DesignTerm) -> str:
     if (steps["signed_lower"] >= -ZERO).all():
         return "rising"
     return "falling" if (steps["signed_upper"] <= ZERO).all() else "open"
+
+
+def _p_values(
+    fitted: Fitted, term: DesignTerm, pairs: list[tuple[int, int]], found: pd.DataFrame
+) -> FloatArray:
+    """Return p-values of the pairs, by scores given the other relevant terms; never below that of the whole term."""
+    if term.part != "regular":
+        return np.full(len(found), np.nan)
+    design, alpha = fitted.design, fitted.options.alpha
+    before = fitted.table if fitted.before is None else fitted.before
+    whole = before[(before["row"] == "term") & (before["part"] == "regular")].set_index("term")["p_adjusted"]
+    others = [t for t in design.design_terms if t.part == "regular" and t.name != term.name]
+    kept = [j for t in others if whole[t.name] <= alpha for j in t.columns]
+    own = design.X[:, list(term.columns)]
+    codes = codes_of(own) if len(term.columns) > 1 else (own[:, 0] > 0).astype(int)
+    tested = pair_test(
+        codes,
+        response_of(evidence_of(fitted)),
+        pairs=pairs,
+        kept=design.X[:, kept],
+        rng=stream(fitted.options.seed, "level contrasts"),
+        cluster=design.cluster,
+        adjust=design.adjust if design.adjust.shape[1] else None,
+    )
+    by_pair = dict(zip(pairs, np.maximum(tested.p_adjusted, float(whole[term.name])), strict=True))
+    levels = {level: k for k, level in enumerate(term.levels)}
+    each = zip(found["level"], found["reference"], strict=True)
+    return np.array([by_pair[levels[one], levels[two]] for one, two in each])

@@ -29,7 +29,7 @@ def find_row(fitted: Fitted, name: Any, *, what: str = "constrained") -> Asked:
     >>> find_row(fit.fitted, "x2").key.term
     'x2'
     """
-    titled = [row for row in fitted.asked if row.title == name]
+    titled = [row for row in fitted.spec.asked if row.title == name]
     row = titled[0] if len(titled) == 1 else _row_of_term(fitted, name, what)
     if row.key.part == "adjust":
         raise OptionError(
@@ -42,7 +42,7 @@ def find_row(fitted: Fitted, name: Any, *, what: str = "constrained") -> Asked:
 def _row_of_term(fitted: Fitted, name: Any, what: str) -> Asked:
     term = fitted.design.find_term(name)
     key = RowKey(term.part, term.name)
-    for row in fitted.asked:
+    for row in fitted.spec.asked:
         if row.key == key:
             return row
     raise OptionError(
@@ -53,7 +53,7 @@ def _row_of_term(fitted: Fitted, name: Any, what: str) -> Asked:
 
 def term_rows(fitted: Fitted, part: str = "regular") -> list[Asked]:
     """Return the rows of whole terms of a part, in the table's order."""
-    return [row for row in fitted.asked if row.row == "term" and row.key.part == part]
+    return [row for row in fitted.spec.asked if row.row == "term" and row.key.part == part]
 
 
 def parents(key: RowKey, terms: Iterable[RowKey]) -> list[RowKey]:

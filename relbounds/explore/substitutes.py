@@ -53,9 +53,11 @@ def substitutes(fitted: Fitted, term: str, *, heredity: bool = True) -> pd.DataF
     try:
         off = constrain(fitted, {row.title: "off"}, heredity=heredity).table
     except InfeasibleError as error:
-        raise InfeasibleError(f"'{term}' has no substitute: every equivalent model uses it. {error}") from None
-    gone = {row.key.whole, *(offspring(row.key, [one.key for one in fitted.asked]) if heredity else [])}
-    others = [one for one in fitted.asked if _other(one, row) and one.key not in gone]
+        raise InfeasibleError(
+            f"'{term}' has no substitute: every equivalent model uses it. {error}"
+        ) from None
+    gone = {row.key.whole, *(offspring(row.key, [one.key for one in fitted.spec.asked]) if heredity else [])}
+    others = [one for one in fitted.spec.asked if _other(one, row) and one.key not in gone]
     titles = [one.title for one in others]
     with threadpool_limits(limits=1, user_api="blas"):
         half = _upper_half(fitted, row, others)
@@ -82,7 +84,7 @@ def _other(one: Asked, row: Asked) -> bool:
 
 def _upper_half(fitted: Fitted, row: Asked, others: list[Asked]) -> np.ndarray:
     """Return the most of every other row with one held half way from its least to its greatest use."""
-    place = {one.key: i for i, one in enumerate(fitted.asked)}
+    place = {one.key: i for i, one in enumerate(fitted.spec.asked)}
     measured, i = fitted.measured, place[row.key]
     value = 0.5 * float(measured.lower[i] + measured.upper[i])
     (end,) = extremes(fitted, [row])

@@ -1,8 +1,8 @@
 """What noise can reach in a constrained set, and what that makes of every row.
 
-A constrained set is smaller than the whole one, and so is what noise can reach in it. The terms that look like noise in the
-fit are permuted together and the model is fitted again, as in the fit; the sets of these models are cut by the same
-wishes, and the permuted terms measured in what is left. Section "What-ifs" of docs/method.md.
+A constrained set is smaller than the whole one, and so is what noise can reach in it. The terms that look like noise
+in the fit are permuted together and the model is fitted again, as in the fit; the sets of these models are cut by the
+same wishes, and the permuted terms measured in what is left. Section "What-ifs" of docs/method.md.
 """
 
 from __future__ import annotations
@@ -14,21 +14,24 @@ import numpy as np
 
 from relbounds.explore.cutting import Cut, Wish, cut
 from relbounds.linear.asked import Asked, RowKey
+from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.noise.blocks import Refit, largest_in, largest_least_in
+from relbounds.linear.noise.blocks import Refit, largest_least_in
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey, Population
 from relbounds.linear.noise.fwer import refit_permuted
 from relbounds.linear.noise.probes import draw_populations
 from relbounds.linear.privileged.models import build_any
-from relbounds.linear.ranges import ZERO, Measured
+from relbounds.linear.ranges import ZERO, Measured, greatest
 from relbounds.linear.table import Verdicts
 from relbounds.noise_intervals import prediction_interval, tail_probability
 from relbounds.parallel import run
+from relbounds.solver.largest import push_largest
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.screen import screen
 
-# Entries of all refitted programs together beyond which a what-if uses the fit's noise, which is never smaller: an answer
-# should not take longer than the question.
+# Entries of all refitted programs together beyond which a what-if uses the fit's noise, which is never smaller: an
+# answer should not take longer than the question.
 MOST_ENTRIES = 3_000_000
 # A term whose greatest use falls by less than this share is as free as it was.
 UNMOVED = 1e-3
@@ -43,7 +46,11 @@ class Reached:
 
 
 def judge_what_if(
-    fitted: Fitted, measured: Measured, pieces: Sequence[Polytope], wishes: Mapping[RowKey, Wish], draw: bool | None
+    fitted: Fitted,
+    measured: Measured,
+    pieces: Sequence[Polytope],
+    wishes: Mapping[RowKey, Wish],
+    draw: bool | None,
 ) -> tuple[Verdicts, Noise]:
     """Return p-values and classes of every row of a what-if, and what they rest on."""
     if fitted.noise.control == "published":
@@ -59,7 +66,9 @@ def judge_what_if(
         key: (prediction_interval(one.lower, level, kind), prediction_interval(one.upper, level, kind))
         for key, one in reached.populations.items()
     }
-    noise = replace(fitted.noise, intervals=intervals, populations=dict(reached.populations), notes=_notes(reached))
+    noise = replace(
+        fitted.noise, intervals=intervals, populations=dict(reached.populations), notes=_notes(reached)
+    )
     return _verdicts(fitted, measured, wishes, noise), noise
 
 
@@ -72,18 +81,16 @@ def _notes(reached: Reached) -> tuple[str, ...]:
     )
 
 
-def _verdicts(
-    fitted: Fitted, measured: Measured, wishes: Mapping[RowKey, Wish], noise: Noise
-) -> Verdicts:
-    """Judge every row: by its use beside that of noise here, or by what the data said of it where it is as free as before."""
+def _verdicts(fitted: Fitted, measured: Measured, wishes: Mapping[RowKey, Wish], noise: Noise) -> Verdicts:
+    """Judge every row by its use beside that of noise here, or, where it is as free as before, as the fit did."""
     alpha, norm = fitted.options.alpha, fitted.norm
     before = fitted.table if fitted.before is None else fitted.before
     was = before[["part", "upper", "p_noise", "p_adjusted"]]
-    rows = fitted.asked
+    rows = fitted.spec.asked
     p_noise, p_adjusted = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     classes = np.full(len(rows), "", dtype=object)
     upper, lower = measured.upper / norm, measured.lower / norm
-    terms: dict[RowKey, tuple[float, bool]] = {}
+    terms: dict[RowKey, float] = {}
     for i, row in enumerate(rows):
         if row.key.part == "adjust":
             continue
@@ -93,24 +100,29 @@ def _verdicts(
         )
         floor = pair[0].upper if pair is not None and np.isfinite(pair[0].upper) else 0.0
         if row.key.label is not None:
-            whole, moved = terms[row.key.whole]
-            p_noise[i], p_adjusted[i] = old["p_noise"], max(float(old["p_adjusted"]), whole)
+            p_noise[i] = old["p_noise"]
+            p_adjusted[i] = max(float(old["p_adjusted"]), terms[row.key.whole])
         else:
             moved = upper[i] < (1 - UNMOVED) * old["upper"] - ZERO
-            p_noise[i], p_adjusted[i] = _p_values(noise, pair, float(upper[i]), old, moved)
-            terms[row.key] = float(p_adjusted[i]), moved
+            p_noise[i], p_adjusted[i] = _p_values(noise, pair, float(upper[i]), old, alpha if moved else 1.0)
+            terms[row.key] = float(p_adjusted[i])
         relevant = p_adjusted[i] <= alpha and upper[i] > ZERO
         if noise.control == "published":
             relevant = pair is not None and upper[i] > pair[1].upper + ZERO
         strong = relevant and lower[i] > floor + ZERO
         classes[i] = "strong" if strong else "weak" if relevant else "irrelevant"
-        if row.key in wishes:
-            classes[i] = "fixed"
+        if row.key in wishes or row.key.whole in wishes:
+            classes[i], p_noise[i], p_adjusted[i] = "fixed", np.nan, np.nan
     return Verdicts(p_noise, p_adjusted, classes)
 
 
-def _p_values(noise: Noise, pair: tuple | None, upper: float, old: Mapping, moved: bool) -> tuple[float, float]:
-    """Return the p-values of a term: against noise here; a term that is as free as before keeps what the data said of it."""
+def _p_values(
+    noise: Noise, pair: tuple | None, upper: float, old: Mapping, least: float
+) -> tuple[float, float]:
+    """Return the p-values of a term: against noise here; one that is above it, or as free as before, keeps its own.
+
+    `least` is the greatest p-value of a term that is used less than before and still called relevant.
+    """
     if noise.control == "published":
         p = float(tail_probability(np.array([upper]), pair[1])[0]) if pair is not None else 1.0
         return p, p
@@ -119,8 +131,9 @@ def _p_values(noise: Noise, pair: tuple | None, upper: float, old: Mapping, move
         return float(old["p_noise"]), float(old["p_adjusted"])
     values = pair[1].values
     here = float((1 + np.sum(values >= upper - ZERO)) / (1 + len(values)))
-    if moved:
+    if here > least:
         return here, here
+    # what the data said of a term does not depend on the set
     return min(float(old["p_noise"]), here), min(float(old["p_adjusted"]), here)
 
 
@@ -143,7 +156,7 @@ def _refits(fitted: Fitted, wishes: Mapping[RowKey, Wish], draw: bool | None) ->
         found = run(
             _refit_cut,
             list(range(count)),
-            shared=(_evidence(fitted), part, fitted.noise.block, dict(wishes)),
+            shared=(evidence_of(fitted), part, fitted.noise.block, dict(wishes)),
             n_jobs=fitted.options.n_jobs,
             client=fitted.options.client,
         )
@@ -153,7 +166,8 @@ def _refits(fitted: Fitted, wishes: Mapping[RowKey, Wish], draw: bool | None) ->
     return Reached(out, True)
 
 
-def _evidence(fitted: Fitted) -> Evidence:
+def evidence_of(fitted: Fitted) -> Evidence:
+    """Return a fit as what noise is judged on."""
     return Evidence(
         fitted.design,
         fitted.options,
@@ -175,7 +189,8 @@ def _refit_cut(
     """
     evidence, part, block, wishes = shared
     terms = [term for own, term in block if own == part]
-    found = refit_permuted(evidence, part, terms, number)
+    own = {term.name: term.columns for term in evidence.design.design_terms if term.part == part}
+    found = refit_permuted(evidence, part, [j for term in terms for j in own[term]], number)
     if found.polytope is None:
         return 0.0, 0.0
     solver, norm = evidence.options.solver, evidence.norm
@@ -184,12 +199,28 @@ def _refit_cut(
         return None
     keys = {RowKey(part, term) for term in terms} - set(wishes)
     rows = [row for row in found.spec.asked if row.key in keys]
+    if not rows:
+        return None
+    # bounds that hold in the whole set hold in what is left of it
+    known = screen(found.polytope, found.solution)
     least, most = [], []
     for piece in pieces:
-        own = Refit(found.spec, replace(found.solution, v=piece.start[: found.spec.model.q]), piece)
-        most.append(max(largest_in(own, rows, solver).values(), default=0.0))
-        least.append(largest_least_in(own, rows, solver))
+        here = Refit(found.spec, replace(found.solution, v=piece.start), piece)
+        most.append(_largest(piece, rows, known, solver))
+        least.append(largest_least_in(here, rows, solver))
     return min(least) / norm, max(most) / norm
+
+
+def _largest(piece: Polytope, rows: Sequence[Asked], known: FloatArray, solver: str) -> float:
+    """Return the largest of the rows' greatest values, by a race of all their linear functions."""
+    exact = [f for row in rows for f in row.functionals if f.exact]
+    best = 0.0
+    if exact:
+        directions = np.vstack([f.directions(piece.model.q) for f in exact])
+        caps = np.concatenate([abs(f.tops) @ known[list(f.variables)] for f in exact])
+        best = float(push_largest(piece, directions, solver, known=caps).value)
+    others = [row for row in rows if not all(f.exact for f in row.functionals)]
+    return max([best, *(greatest(piece, row, solver) for row in others)])
 
 
 def _probes(
@@ -204,7 +235,7 @@ def _probes(
     held = {key.term for key in wishes if key.label is None}
     free = tuple(t for t in fitted.design.design_terms if t.name not in held)
     evidence = replace(
-        _evidence(fitted),
+        evidence_of(fitted),
         design=replace(fitted.design, design_terms=free),
         spec=spec,
         polytope=unmerged[0],

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from explored import copies, eight, privileged, regression, severity
+from explored import QUICK, copies, eight, privileged, regression, severity
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import plain_max
 
 import relbounds as rb
-from relbounds.explore.constrain import best_model, phrase, settled_ranges
-from relbounds.linear.ranges import ZERO, signed_ranges
+from relbounds.explore.constrain import phrase
+from relbounds.linear.ranges import ZERO
 
 LOOSE = 1e-5
 
@@ -20,8 +19,9 @@ LOOSE = 1e-5
 def inside(after, before):
     assert (after["lower"] >= before["lower"] - LOOSE).all()
     assert (after["upper"] <= before["upper"] + LOOSE).all()
-    assert (after["signed_lower"] >= before["signed_lower"] - LOOSE).all()
-    assert (after["signed_upper"] <= before["signed_upper"] + LOOSE).all()
+    signed = before["signed_lower"].notna()
+    assert (after["signed_lower"] >= before["signed_lower"] - LOOSE)[signed].all()
+    assert (after["signed_upper"] <= before["signed_upper"] + LOOSE)[signed].all()
 
 
 def test_eight_features_have_the_published_classes():
@@ -107,13 +107,13 @@ def test_a_union_agrees_with_its_pieces_by_brute_force():
         a, b = np.full(tope.model.q, -np.inf), np.full(tope.model.q, np.inf)
         (a if sign > 0 else b)[j] = sign * low * norm
         piece = tope.bounded(a, b)
-        v = best_model(piece, fit.baseline.C)
-        if v is None:
-            continue
         e = np.zeros(tope.model.q)
         e[age] = 1.0
-        upper.append(piece.push(e, "highs").value[0] / norm)
-        lower.append(-piece.push(-e, "highs").value[0] / norm)
+        most = plain_max(piece, e)
+        if most is None:
+            continue
+        upper.append(most / norm)
+        lower.append(-plain_max(piece, -e) / norm)
     assert held.table.loc["age", "signed_upper"] == pytest.approx(max(upper), abs=LOOSE)
     assert held.table.loc["age", "signed_lower"] == pytest.approx(min(lower), abs=LOOSE)
 
@@ -123,7 +123,7 @@ def test_sequential_wishes_equal_wishes_at_once():
     once = fit.constrain({"crp": "off", "age": (0.0, 0.25)})
     twice = fit.constrain({"crp": "off"}).constrain({"age": (0.0, 0.25)})
     for end in ("lower", "upper", "signed_lower", "signed_upper"):
-        assert np.allclose(once.table[end], twice.table[end], atol=LOOSE)
+        assert np.allclose(once.table[end], twice.table[end], atol=LOOSE, equal_nan=True)
     assert once.constraints == twice.constraints == {"crp": (0.0, 0.0), "age": (0.0, 0.25)}
 
 
@@ -136,7 +136,9 @@ def test_a_what_if_is_a_fit_like_any_other():
     fit = severity()
     held = fit.constrain({"crp": 0, "sex": "off"})
     assert held.table.loc["crp", "constraint"] == "= 0"
-    assert held.table.loc["sex[male]", "upper"] == 0
+    assert held.table.loc[["sex", "sex[male]"], "upper"].tolist() == [0, 0]
+    assert (held.table.loc[["crp", "sex", "sex[male]"], "relevance"] == "fixed").all()
+    assert held.table.loc["crp", ["p_noise", "p_adjusted"]].isna().all()
     assert "What if crp = 0" in str(held.summary())
     assert "crp = 0" in held.to_markdown()
     assert held.baseline.weights["crp"] == 0
@@ -145,12 +147,11 @@ def test_a_what_if_is_a_fit_like_any_other():
     assert again.table.equals(held.table) and again.constraints == held.constraints
 
 
-def test_budgets_and_noise_stay_those_of_the_fit():
+def test_budgets_stay_those_of_the_fit():
     fit = severity()
     held = fit.constrain({"crp": 0})
     assert held._fitted.polytope.norm == fit._fitted.polytope.norm
     assert held._fitted.polytope.loss == fit._fitted.polytope.loss
-    assert held.intervals.equals(fit.intervals)
 
 
 @pytest.mark.parametrize("make", [lambda: severity("joint"), regression])
@@ -165,23 +166,11 @@ def test_every_kind_of_fit_can_be_constrained(make):
 @pytest.mark.parametrize("solver", ["cvxopt", "batch", "highs"])
 def test_every_solver_gives_the_same_what_if(solver):
     simulated = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-    fit = rb.relbounds(simulated.formula, simulated.data, C=1.0, probes=5, solver=solver)
+    fit = rb.relbounds(simulated.formula, simulated.data, C=1.0, delta="1se", **{**QUICK, "solver": solver})
     held = fit.constrain({"x2": (0.05, 0.1)}).table
     known = copies().constrain({"x2": (0.05, 0.1)}).table
     for end in ("lower", "upper"):
         assert np.allclose(held[end], known[end], atol=LOOSE)
-
-
-def test_what_an_engine_leaves_open_is_settled_and_proved(monkeypatch):
-    fit = copies()
-    tope, norm = fit._fitted.polytope, fit._fitted.norm
-    known = signed_ranges(tope, [0, 1, 2, 3], fit._fitted.options)
-    lost = replace(known, lower=known.lower * np.nan, gap=np.full(4, np.inf))
-    monkeypatch.setattr("relbounds.explore.constrain.signed_ranges", lambda *_: lost)
-    found = settled_ranges(tope, [0, 1, 2, 3], fit._fitted.options, norm)
-    assert np.allclose(found.lower, known.lower, atol=LOOSE * norm)
-    assert np.allclose(found.upper, known.upper, atol=LOOSE * norm)
-    assert (found.gap < ZERO * norm).all() and set(found.solver) == {"highs"}
 
 
 def test_privileged_features_in_the_slack_can_be_switched_off():
@@ -226,7 +215,7 @@ def test_a_rounded_bound_is_granted():
 @pytest.mark.parametrize(
     ("wishes", "words"),
     [
-        ({"crb": 0}, "no feature 'crb'.*Did you mean 'crp'"),
+        ({"crb": 0}, "no term 'crb'.*Did you mean 'crp'"),
         ({"crp": -0.1}, "negative"),
         ({"crp": (0.1, -0.2)}, "negative"),
         ({"crp": (0.3, 0.1)}, "swap"),
@@ -234,7 +223,6 @@ def test_a_rounded_bound_is_granted():
         ({"crp": (0.1, 0.2, 0.3)}, "pair"),
         ({"crp": float("nan")}, "not a number"),
         ({"crp": True}, "not a number"),
-        ({"sex": 0.1}, "only be switched off as a whole"),
         ({}, "mapping"),
         (["crp"], "mapping"),
     ],
@@ -275,11 +263,11 @@ def test_readings_of_one_quantity_overlap_and_others_do_not():
 def test_a_strong_feature_has_no_substitute():
     with pytest.raises(rb.InfeasibleError, match="no substitute"):
         copies().substitutes("x1")
-    with pytest.raises(rb.OptionError, match="no feature 'x9'"):
+    with pytest.raises(rb.OptionError, match="no term 'x9'"):
         copies().substitutes("x9")
 
 
 def test_substitutes_of_a_term():
     found = severity().substitutes("sex")
     assert not found.index.str.startswith("sex").any()
-    assert found["overlap"].isna().all()
+    assert (found["overlap"] < 0.3).all()

@@ -11,7 +11,7 @@ from relbounds.design import Design
 from relbounds.design.design_terms import DesignTerm
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.noise.blocks import largest_in, largest_least_in, refit
+from relbounds.linear.noise.blocks import Refit, largest_in, largest_least_in, refit
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Population
 from relbounds.linear.noise.moves import make_rows, maps_of
@@ -66,7 +66,6 @@ class Shared:
     part: str
     rows: tuple[Asked, ...]
     columns: tuple[tuple[int, ...], ...]
-    seed: int
 
 
 def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Response) -> Tested:
@@ -93,7 +92,7 @@ def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Respon
     found = None
     # a term that no equivalent model uses stands in for nothing
     if left and max(left.values()) > 0:
-        shared = Shared(evidence, part, rows, tuple(term.columns for term in terms), options.seed)
+        shared = Shared(evidence, part, rows, tuple(term.columns for term in terms))
         with stage("noise refits", 19, options.progress) as done:
             found = walk(left, _Waves(shared, done), alpha=options.alpha / 2)
     verdict = combine(score, found, options.alpha)
@@ -141,21 +140,25 @@ class _Waves:
 def _refit_block(task: tuple[int, tuple[int, ...]], shared: Shared) -> BlockValues:
     """Permute a block of terms, fit again, and measure how relevant the permuted terms look."""
     draw, block = task
-    evidence, design = shared.evidence, shared.evidence.design
-    values = design.X if shared.part == "regular" else design.Z
-    columns = [j for k in block for j in shared.columns[k]]
-    own = values[:, columns]
-    order = maps_of(
-        make_rows(len(own), design.cluster, own), _seed(shared.seed, shared.part), range(draw, draw + 1)
-    )[0]
-    permuted = values.copy()
-    permuted[:, columns] = _shuffled(own, order, design.adjust)
-    found = refit(evidence, permuted, shared.part)
+    evidence = shared.evidence
+    found = refit_permuted(evidence, shared.part, [j for k in block for j in shared.columns[k]], draw)
     rows = [shared.rows[k] for k in block]
     solver = evidence.options.solver
     largest, which = largest_in(found, rows, solver)
     by_term = {block[which]: largest} if which >= 0 else {}
     return BlockValues(largest, by_term, {"block": largest_least_in(found, rows, solver)})
+
+
+def refit_permuted(evidence: Evidence, part: str, columns: list[int], draw: int) -> Refit:
+    """Permute some columns of a part together, row by row, and fit again; the same for every draw of that number."""
+    design = evidence.design
+    values = design.X if part == "regular" else design.Z
+    own = values[:, columns]
+    rows = make_rows(len(own), design.cluster, own)
+    order = maps_of(rows, _seed(evidence.options.seed, part), range(draw, draw + 1))[0]
+    permuted = values.copy()
+    permuted[:, columns] = _shuffled(own, order, design.adjust)
+    return refit(evidence, permuted, part)
 
 
 def _seed(seed: int, part: str) -> int:

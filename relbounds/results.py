@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from relbounds.explore.risk import RiskBound
     from relbounds.explore.stability import Stability
     from relbounds.explore.sweep_delta import Sweep
+    from relbounds.explore.together import Together
     from relbounds.linear.probabilities import Probabilities
     from relbounds.show.report import Section
 
@@ -372,7 +373,9 @@ class RelboundsResults(Results):
 
     # -- questions -----------------------------------------------------------------------------------------
 
-    def constrain(self, wishes: Mapping[str, Any]) -> Self:
+    def constrain(
+        self, wishes: Mapping[str, Any], *, heredity: bool = True, noise: bool | None = None
+    ) -> Self:
         """Ask what if some features are used less, more, or not at all.
 
         Parameters
@@ -380,6 +383,11 @@ class RelboundsResults(Results):
         wishes : mapping
             By feature or term: a number (the share of the norm it must have), a pair (least, most) with None for an
             open end, or "off", "min" or "max".
+        heredity : bool
+            Switch off the interactions of a term that is switched off.
+        noise : bool, optional
+            Draw noise anew inside the constrained set (True), or keep that of the fit, which is at least as large
+            (False); by default drawn unless there are very many rows.
 
         Returns
         -------
@@ -396,15 +404,17 @@ class RelboundsResults(Results):
         """
         from relbounds.explore.constrain import constrain
 
-        return type(self)(constrain(self._fitted, wishes))
+        return type(self)(constrain(self._fitted, wishes, heredity=heredity, noise=noise))
 
-    def substitutes(self, feature: str) -> pd.DataFrame:
+    def substitutes(self, feature: str, *, heredity: bool = True) -> pd.DataFrame:
         """Return which features take over when one is off.
 
         Parameters
         ----------
         feature : str
             A feature or a term, weakly relevant: a strong one has no substitute.
+        heredity : bool
+            Switch its interactions off with it.
 
         Returns
         -------
@@ -422,7 +432,58 @@ class RelboundsResults(Results):
         """
         from relbounds.explore.substitutes import substitutes
 
-        return substitutes(self._fitted, feature)
+        return substitutes(self._fitted, feature, heredity=heredity)
+
+    def level_contrasts(self, term: str, reference: Any = None) -> pd.DataFrame:
+        """Compare the levels of a factor in every equivalent model.
+
+        Parameters
+        ----------
+        term : str
+            A factor: its name in the formula or the plain variable.
+        reference : optional
+            A level that all others are compared with; all pairs by default.
+
+        Returns
+        -------
+        DataFrame
+            One row a pair; see :func:`relbounds.explore.level_contrasts.level_contrasts` for its columns.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.datasets.load_severity()
+        >>> fit = rb.relbounds("severity ~ stiffness + crp + sex", data, C=0.1, delta=0.02)
+        >>> fit.level_contrasts("sex")[["level", "reference"]].values.tolist()
+        [['male', 'female']]
+        """
+        from relbounds.explore.level_contrasts import level_contrasts
+
+        return level_contrasts(self._fitted, term, reference)
+
+    def together(self, names: Sequence[str]) -> Together:
+        """Return the least and the most that some terms are used jointly.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Features or terms.
+
+        Returns
+        -------
+        Together
+            See :func:`relbounds.explore.together.together`.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+        >>> rb.relbounds(data.formula, data.data, C=1.0, delta=0.01).together(["x2", "x3"]).relevance
+        'strong'
+        """
+        from relbounds.explore.together import together
+
+        return together(self._fitted, names)
 
     def groups(
         self,

@@ -11,14 +11,16 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from relbounds.errors import OptionError, RelboundsWarning
+from relbounds.explore.constrain import need_bounds
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fit import Best, complete
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.tolerance import standard_error
 from relbounds.options import Options
 
-# The default grid, from numerically optimal models to loose ones, in multiples of one standard error.
-GRID = (0.01, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
+# The default grid in multiples of the fit's own tolerance: from the best models alone to loose ones.
+GRID = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+RANK = {"strong": 2, "weak": 1, "irrelevant": 0}
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,32 @@ class Sweep:
         return wide.loc[self.table.loc[self.deltas[0]].index]
 
     @property
+    def monotone(self) -> pd.Series:
+        """Whether the class of each row only falls as the tolerance grows: from strong to weak to irrelevant."""
+        ranks = self.classes.replace(RANK).infer_objects(copy=False).apply(pd.to_numeric, errors="coerce")
+        falls = (ranks.diff(axis=1).iloc[:, 1:].fillna(0.0) <= 0).all(axis=1)
+        return falls.rename("monotone")
+
+    @property
+    def explanation(self) -> list[str]:
+        """What to know of rows whose class rises again along the tolerance, one sentence each; empty if none does."""
+        said = []
+        classes = self.classes
+        for name in self.monotone.index[~self.monotone]:
+            steps = [
+                (float(delta), label)
+                for i, (delta, label) in enumerate(classes.loc[name].items())
+                if i == 0 or label != classes.loc[name].iloc[i - 1]
+            ]
+            path = ", ".join(f"{label} from {delta:.3g}" for delta, label in steps)
+            said.append(
+                f"{name} is {path}: its interval only widens with the tolerance, but so does what noise reaches. "
+                "Where its own upper bound grows faster it rises above the noise, where noise grows faster it "
+                "sinks below."
+            )
+        return said
+
+    @property
     def strong_until(self) -> pd.Series:
         """The largest tolerance up to which each feature is strong without a break; NaN if it never is."""
         strong = (self.classes == "strong").to_numpy()
@@ -83,7 +111,8 @@ class Sweep:
     def __repr__(self) -> str:
         changes = self.changes
         head = f"Sweep over {len(self.deltas)} tolerances, {self.deltas[0]:.3g} to {self.deltas[-1]:.3g}"
-        return head + ("; no class changes" if changes.empty else "\n" + changes.to_string(index=False))
+        text = head + ("; no class changes" if changes.empty else "\n" + changes.to_string(index=False))
+        return "\n".join([text, *self.explanation])
 
 
 def sweep_delta(
@@ -98,7 +127,7 @@ def sweep_delta(
     ----------
     fitted : Fitted
     delta : sequence of float or {"1se", "2se"}, optional
-        By default seven values from a hundredth of a standard error to two of them.
+        By default seven values from 0, the best models alone, to four times the tolerance of the fit.
     probes : int, optional
         Permuted features at each tolerance; as many as in the fit by default.
 
@@ -116,6 +145,7 @@ def sweep_delta(
     >>> bool((widths.diff(axis=1).iloc[:, 1:] > -1e-6).all(axis=None))
     True
     """
+    need_bounds(fitted)
     refuse_wishes(fitted, "sweep_delta")
     deltas = read_deltas(fitted, delta)
     options = fitted.options if probes is None else fitted.options.replace(probes=probes)
@@ -144,7 +174,7 @@ def read_deltas(fitted: Fitted, delta: Sequence[float | str] | None) -> FloatArr
     """Return the tolerances as numbers, ascending and each once."""
     losses = fitted.spec.sample_losses(fitted.solution.v)
     if delta is None:
-        one = standard_error("1se", losses)
+        one = fitted.delta if fitted.delta > 0 else standard_error("1se", losses)
         return np.unique([*(one * step for step in GRID), fitted.delta])
     given = [delta] if isinstance(delta, str | float | int) else list(delta)
     if len(given) == 0:

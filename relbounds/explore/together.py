@@ -72,9 +72,8 @@ class Together:
     @property
     def replaceable(self) -> bool:
         """Whether each of several terms can be left out, but not all of them."""
-        return (
-            len(self.terms) > 1 and self.relevance == "strong" and (self.members["relevance"] == "weak").all()
-        )
+        lone = bool((self.members["relevance"] == "weak").all())
+        return len(self.terms) > 1 and self.relevance == "strong" and lone
 
     def __repr__(self) -> str:
         names = ", ".join(self.terms[:-1]) + (" and " if len(self.terms) > 1 else "") + self.terms[-1]

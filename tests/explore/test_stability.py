@@ -9,7 +9,7 @@ import pytest
 from explored import copies, privileged, regression, severity
 
 import relbounds as rb
-from relbounds.explore.stability import subsample
+from relbounds.explore.stability import false_selections, halves, subsample
 from relbounds.show.paper_tables import paper_table
 
 
@@ -21,7 +21,7 @@ def test_frequencies_add_up_and_the_table_has_its_column():
     own = [found.frequencies.at[name, label] for name, label in fit.table["relevance"].items()]
     assert found.table["stability"].tolist() == own
     assert found.frequencies.loc["stiffness"].idxmax() == "strong"
-    assert "4 subsamples of 80% of the rows" in repr(found)
+    assert "4 subsamples of 50% of the rows" in repr(found)
     assert (
         "stability"
         in paper_table(replace(fit.facts, table=found.table, columns=("stability",))).to_markdown()
@@ -30,9 +30,9 @@ def test_frequencies_add_up_and_the_table_has_its_column():
 
 def test_workers_and_seeds():
     fit = copies()
-    one = fit.stability(n_resamples=3, probes=3)
-    two = fit.stability(n_resamples=3, probes=3, n_jobs=2)
-    other = fit.stability(n_resamples=3, probes=3, seed=5)
+    one = fit.stability(n_resamples=4, probes=3)
+    two = fit.stability(n_resamples=4, probes=3, n_jobs=2)
+    other = fit.stability(n_resamples=4, probes=3, seed=5)
     assert one.draws.equals(two.draws)
     assert not np.allclose(one.draws["upper"], other.draws["upper"])
 
@@ -51,11 +51,60 @@ def test_subsamples_keep_every_level():
     assert len(np.unique(rows)) == len(rows)
 
 
+def test_halves_share_nothing_and_lose_nothing():
+    design = severity().design
+    one, two = halves(design, np.random.default_rng(3))
+    assert sorted([*one, *two]) == list(range(len(design.y)))
+    for level in set(design.y):
+        assert abs(np.sum(design.y[one] == level) - np.sum(design.y[two] == level)) <= 1
+
+
+def test_clusters_stay_whole():
+    cluster = np.repeat(np.arange(30), 5)
+    design = replace(severity().design, cluster=cluster)
+    one, two = halves(design, np.random.default_rng(3))
+    assert not set(cluster[one]) & set(cluster[two])
+    assert set(cluster[one]) | set(cluster[two]) == set(cluster)
+    some = subsample(design, 0.3, np.random.default_rng(3))
+    assert all(np.isin(np.flatnonzero(cluster == c), some).all() for c in set(cluster[some]))
+
+
+def test_quantiles_of_bounds_are_those_of_the_draws():
+    found = copies().stability(n_resamples=6, probes=3)
+    values = found.draws.xs("x1", level="feature")["upper"]
+    assert found.quantiles.loc["x1", "upper_95"] == pytest.approx(np.quantile(values, 0.95))
+    assert found.quantiles.loc["x1", "upper_05"] <= found.quantiles.loc["x1", "upper_50"]
+
+
+def test_the_bound_on_false_selections_holds_where_the_truth_is_known():
+    """Selection at random: p terms, each found by a half with chance q / p, halves of a pair independent."""
+    rng = np.random.default_rng(0)
+    p, q, pairs = 40, 8, 25
+    for threshold in (0.6, 0.75, 0.9):
+        counts = []
+        for _ in range(300):
+            hits = rng.random((2 * pairs, p)) < q / p
+            counts.append(np.sum(hits.mean(axis=0) >= threshold))
+        assert np.mean(counts) <= false_selections(q, p, threshold, pairs, unimodal=True) + 0.01
+        sharp = false_selections(q, p, threshold, pairs, unimodal=True)
+        assert sharp <= false_selections(q, p, threshold, pairs)
+
+
+def test_the_bound_needs_halves():
+    found = copies().stability(n_resamples=2, fraction=0.8, probes=3)
+    with pytest.raises(rb.OptionError, match="complementary halves"):
+        found.false_selections()
+    halved = copies().stability(n_resamples=2, probes=3)
+    with pytest.raises(rb.OptionError, match="above 0.5"):
+        halved.false_selections(0.5)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"n_resamples": 1}, "2 or more"),
         ({"n_resamples": 2.5}, "whole number"),
+        ({"n_resamples": 5}, "even"),
         ({"fraction": 1.0}, "strictly between"),
         ({"fraction": "half"}, "strictly between"),
     ],

@@ -26,7 +26,7 @@ def find_row(fitted: Fitted, name: Any, *, what: str = "constrained") -> Asked:
     >>> import relbounds as rb
     >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
     >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01)
-    >>> find_row(fit.fitted, "x2").key.term
+    >>> find_row(fit._fitted, "x2").key.term
     'x2'
     """
     titled = [row for row in fitted.spec.asked if row.title == name]

@@ -202,7 +202,7 @@ def stability(
             list(range(count)),
             shared=(
                 design,
-                _options(fitted),
+                _options(fitted, probes),
                 fitted.tuning.C,
                 float(fraction),
                 options.seed if seed is None else seed,

@@ -95,7 +95,7 @@ def test_the_bound_needs_halves():
     with pytest.raises(rb.OptionError, match="complementary halves"):
         found.false_selections()
     halved = copies().stability(n_resamples=2, probes=3)
-    with pytest.raises(rb.OptionError, match="above 0.5"):
+    with pytest.raises(rb.OptionError, match="must lie above"):
         halved.false_selections(0.5)
 
 

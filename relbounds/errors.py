@@ -26,6 +26,10 @@ class SolverError(RelboundsError):
     """A linear program could not be solved to the promised accuracy."""
 
 
+class OutputError(RelboundsError):
+    """A file could not be written; nothing was left half-written."""
+
+
 class WorkerError(RelboundsError):
     """Worker processes ended before their work was done, again and again."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from relbounds import checks
@@ -31,6 +31,9 @@ published: dict[str, Any] = {
     "balance": False,
     "order": "explicit",
 }
+
+# What belongs to this process: a file does not keep it.
+NOT_STORED = {"stored": False}
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,9 @@ class Options:
     bounds: bool = True
     solver: str = "auto"
     n_jobs: int = 1
-    client: Any = None
+    client: Any = field(default=None, metadata=NOT_STORED)
     seed: int = 0
-    progress: bool | Hook | None = None
+    progress: bool | Hook | None = field(default=None, metadata=NOT_STORED)
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {

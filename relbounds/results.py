@@ -23,6 +23,7 @@ from relbounds.linear.model import answers_of
 from relbounds.linear.noise.facts import NoiseKey
 from relbounds.noise_intervals import Interval
 from relbounds.protocol import Results
+from relbounds.saving import read_file
 from relbounds.show.facts import Facts
 from relbounds.show.linear_facts import constraints_of, linear_facts
 
@@ -75,7 +76,8 @@ class RelboundsResults(Results):
     """
 
     _title = "relbounds fit"
-    _magic = b"relbounds fit 1\n"
+    _kind = "fit"
+    _made_of = (Fitted,)
 
     def __init__(self, fitted: Fitted) -> None:
         super().__init__(fitted.design, fitted.table, fitted.notes)
@@ -1149,22 +1151,30 @@ class RelboundsResults(Results):
         return cls(content)
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path, functions: Mapping[str, Any] | None = None) -> Any:
     """Read what the `save()` of a fit wrote, whichever of this package's functions made it.
 
-    Only open files you trust: they are pickles.
+    Files hold data only: nothing in them is run, and nothing is imported because they say so.
+
+    Parameters
+    ----------
+    path : str or Path
+    functions : mapping, optional
+        Functions of your own that the fit uses, by name: a kernel, or what its formula calls.
+
+    Examples
+    --------
+    >>> import tempfile, relbounds as rb
+    >>> data = rb.simulate.paper_set(3, seed=1)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rb.load(fit.save(folder + "/fit.relbounds")).selected("strong")
+    ['x1', 'x2', 'x3']
     """
     from relbounds.forest.results import ForestResults
     from relbounds.kernel.results import SvorResults
 
-    path = Path(path)
-    if not path.is_file():
-        raise DataError(f"There is no file '{path}'.")
-    content = path.read_bytes()
-    for kind in (ForestResults, SvorResults):
-        if content.startswith(kind._magic):
-            return kind.from_bytes(content)
-    return RelboundsResults.from_bytes(content)
+    return read_file(path, (RelboundsResults, ForestResults, SvorResults), functions)
 
 
 def mention_privileged(fitted: Fitted, newdata: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class Settings:
     params: tuple[tuple[str, Any], ...] = ()
     n_jobs: int = 1
     seed: int = 0
-    progress: bool | Hook | None = None
+    progress: bool | Hook | None = field(default=None, metadata={"stored": False})  # a file does not keep it
 
     def __getstate__(self) -> dict[str, Any]:
         # what goes to another process leaves the bar behind

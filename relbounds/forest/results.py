@@ -43,7 +43,8 @@ class ForestResults(Results):
     """
 
     _title = "forest relevance"
-    _magic = b"relbounds forest 1\n"
+    _kind = "forest"
+    _made_of = (Design, Found, Settings)
 
     def __init__(self, design: Design, found: Found, method: str, settings: Settings) -> None:
         super().__init__(design, make_table(design, found), found.notes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +52,8 @@ class SvorResults(Kept):
     (True, 4)
     """
 
-    _magic = b"relbounds svor 1\n"
+    _kind = "svor"
+    _made_of = (Design, Machine, Tuned)
 
     def __init__(self, design: Design, machine: Machine, tuned: Tuned, options: dict[str, Any]) -> None:
         self.design = design
@@ -396,22 +396,3 @@ class SvorResults(Kept):
     @classmethod
     def _rebuild(cls, content: Any) -> SvorResults:
         return cls(*content)
-
-    @classmethod
-    def load(cls, path: str | Path) -> SvorResults:
-        """Read a fit that :meth:`save` wrote. Only open files you trust: it is a pickle.
-
-        Examples
-        --------
-        >>> import tempfile, relbounds as rb
-        >>> data = rb.simulate.paper_set(3, seed=1).data
-        >>> fit = rb.svor("y ~ .", data, kernel="linear", C=1.0, solver="qp")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     again = fit.load(fit.save(folder + "/fit.svor"))
-        >>> again.thresholds.equals(fit.thresholds)
-        True
-        """
-        path = Path(path)
-        if not path.is_file():
-            raise DataError(f"There is no file '{path}'.")
-        return cls.from_bytes(path.read_bytes())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from relbounds import checks
 from relbounds.errors import OptionError, nearest
@@ -31,9 +31,6 @@ published: dict[str, Any] = {
     "balance": False,
     "order": "explicit",
 }
-
-# What belongs to this process: a file does not keep it.
-NOT_STORED = {"stored": False}
 
 
 @dataclass(frozen=True)
@@ -71,9 +68,9 @@ class Options:
     bounds: bool = True
     solver: str = "auto"
     n_jobs: int = 1
-    client: Any = field(default=None, metadata=NOT_STORED)
+    client: Any = None
     seed: int = 0
-    progress: bool | Hook | None = field(default=None, metadata=NOT_STORED)
+    progress: bool | Hook | None = None
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
@@ -96,6 +93,9 @@ class Options:
         checked["progress"] = check_progress("progress", self.progress)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    # what belongs to this process: a file does not keep it
+    _not_stored: ClassVar[tuple[str, ...]] = ("client", "progress")
 
     def __getstate__(self) -> dict[str, Any]:
         # what goes to another process leaves the cluster and the bar behind

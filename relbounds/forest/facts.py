@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,9 @@ class Settings:
     params: tuple[tuple[str, Any], ...] = ()
     n_jobs: int = 1
     seed: int = 0
-    progress: bool | Hook | None = field(default=None, metadata={"stored": False})  # a file does not keep it
+    progress: bool | Hook | None = None
+
+    _not_stored: ClassVar[tuple[str, ...]] = ("progress",)  # a file does not keep it
 
     def __getstate__(self) -> dict[str, Any]:
         # what goes to another process leaves the bar behind

@@ -1,8 +1,9 @@
 """Facts into JSON and arrays, and back: numbers, text, dates, containers, pandas objects, frozen dataclasses.
 
 In the JSON an array is a tuple, and every object has one key that says what it is: ``{"list": [...]}``,
-``{"array": 3}``, ``{"fact": ["linear.fit.Fitted", {...}]}``. The classes that a file may name are those that the fields of
-the root class are declared to hold, and theirs in turn: nothing is looked up by a name from a file, nothing is imported.
+``{"array": 3}``, ``{"fact": ["linear.fit.Fitted", {...}]}``. The classes that a file may name are those that the fields
+of the root class are declared to hold, and theirs in turn: nothing is looked up by a name from a file, nothing is
+imported. A class that names some of its fields in `_not_stored` gets their defaults back.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import dataclasses
 import datetime
 import decimal
 import fractions
+import inspect
 import math
 import sys
 import typing
@@ -82,12 +84,10 @@ def hints(kind: type) -> dict[str, Any]:
     """Return what the fields of a dataclass are declared to hold; Any where only type checkers know the name."""
     out = {}
     for field in dataclasses.fields(kind):
-        home = next(c for c in kind.__mro__ if field.name in c.__dict__.get("__annotations__", {}))
-        alone = type(
-            kind.__name__, (), {"__annotations__": {field.name: field.type}, "__module__": home.__module__}
-        )
+        home = next(c for c in kind.__mro__ if field.name in inspect.get_annotations(c))
+        about = {"__annotations__": {field.name: field.type}, "__module__": home.__module__}
         try:
-            out[field.name] = typing.get_type_hints(alone)[field.name]
+            out[field.name] = typing.get_type_hints(type(kind.__name__, (), about))[field.name]
         except NameError:
             out[field.name] = Any
     return out
@@ -161,8 +161,9 @@ class Encoder:
         kind = type(value)
         if self.known is not None and self.known.get(label(kind)) is not kind:
             raise DataError(f"{where} holds a {kind.__name__}, which no field is declared to hold.")
-        fields = [one for one in dataclasses.fields(kind) if one.init and one.metadata.get("stored", True)]
-        held = {one.name: self.value(getattr(value, one.name), f"{where}.{one.name}") for one in fields}
+        left_out = getattr(kind, "_not_stored", ())
+        names = [one.name for one in dataclasses.fields(kind) if one.init and one.name not in left_out]
+        held = {name: self.value(getattr(value, name), f"{where}.{name}") for name in names}
         return {"fact": [label(kind), held]}
 
     def _pandas(self, value: Any, where: str) -> Any:

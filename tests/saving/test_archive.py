@@ -39,7 +39,7 @@ def test_foreign_files_are_told_so(data):
 def test_every_truncation_is_a_clear_error():
     data = write_archive("fit", {"array": 0}, [np.arange(50.0)])
     for size in range(len(data)):
-        with pytest.raises(DataError, match="damaged|not a saved"):
+        with pytest.raises(DataError, match=r"damaged|not a saved"):
             read_archive(data[:size])
 
 

@@ -57,7 +57,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     if isinstance(value, str) and value in known:
         return str(value)
     words = ", ".join(repr(a) for a in known[:-1]) + (" or " if len(known) > 1 else "") + f"{known[-1]!r}"
-    raise OptionError(f"{name}={shown(value)} is not known; use {words}.{_meant(value, known)}")
+    raise OptionError.about(name, shown(value), f"is not known; use {words}.{_meant(value, known)}")
 
 
 def number(
@@ -100,7 +100,7 @@ def number(
     if good and (value < below or below == math.inf):
         return _as_float(name, value)
     tail = f" {hint}" if hint else ""
-    raise OptionError(f"{name}={shown(value)} must {_limits(least, above, most, below, finite)}.{tail}")
+    raise OptionError.about(name, shown(value), f"must {_limits(least, above, most, below, finite)}.{tail}")
 
 
 def integer(name: str, value: Any, *, least: int = 0, most: float = math.inf, hint: str = "") -> int:
@@ -120,7 +120,7 @@ def integer(name: str, value: Any, *, least: int = 0, most: float = math.inf, hi
         return int(value)
     limit = f"{least} or more" if most == math.inf else f"from {least} to {most:g}"
     tail = f" {hint}" if hint else ""
-    raise OptionError(f"{name}={shown(value)} must be a whole number, {limit}.{tail}")
+    raise OptionError.about(name, shown(value), f"must be a whole number, {limit}.{tail}")
 
 
 def jobs(name: str, value: Any) -> int:
@@ -134,7 +134,7 @@ def jobs(name: str, value: Any) -> int:
     value = _plain(value)
     if is_whole(value) and value != 0:
         return int(value)
-    raise OptionError(f"{name}={shown(value)} must be a whole number other than 0; -1 uses all cores.")
+    raise OptionError.about(name, shown(value), "must be a whole number other than 0; -1 uses all cores.")
 
 
 def flag(name: str, value: Any) -> bool:
@@ -152,7 +152,7 @@ def flag(name: str, value: Any) -> bool:
     value = _plain(value)
     if isinstance(value, bool):
         return value
-    raise OptionError(f"{name}={shown(value)} must be True or False.")
+    raise OptionError.about(name, shown(value), "must be True or False.")
 
 
 def grid(name: str, value: Any, *, positive: bool = True) -> float | tuple[float, ...] | None:
@@ -202,8 +202,8 @@ def _of_grid(name: str, value: Any, positive: bool) -> float:
     if is_number(value) and _is_finite(value) and value >= 0 and not (positive and value == 0):
         return _as_float(name, value)
     wanted = "positive" if positive else "0 or more"
-    raise OptionError(
-        f"{name}={shown(value)} must be a finite number, {wanted}; None lets cross-validation choose it."
+    raise OptionError.about(
+        name, shown(value), f"must be a finite number, {wanted}; None lets cross-validation choose it."
     )
 
 
@@ -216,7 +216,7 @@ def _as_float(name: str, value: Any) -> float:
     try:
         return float(value)
     except OverflowError as error:
-        raise OptionError(f"{name}={shown(value)} is too large for a floating point number.") from error
+        raise OptionError.about(name, shown(value), "is too large for a floating point number.") from error
 
 
 def _limits(least: float, above: float, most: float, below: float, finite: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class RelboundsError(ValueError):
@@ -14,8 +14,40 @@ class DataError(RelboundsError):
     """The data cannot be used as they are."""
 
 
+class UnorderedError(DataError):
+    """The response has levels, and nothing says which comes first.
+
+    Other faces than Python's read `response` and `levels` and say in their own words how to order them.
+    """
+
+    def __init__(self, message: str, response: str = "", levels: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.response, self.levels = response, tuple(levels)
+
+
 class OptionError(RelboundsError):
-    """An argument has a value that makes no sense."""
+    """An argument has a value that makes no sense.
+
+    Where the error is about one option, `option` is its name, `given` the value as shown, and `wanted` the rest of the
+    sentence, so that other faces than Python's can call the option by the name it has there.
+
+    Examples
+    --------
+    >>> error = OptionError.about("cv", "1", "must be a whole number, 2 or more.")
+    >>> str(error), error.option
+    ('cv=1 must be a whole number, 2 or more.', 'cv')
+    """
+
+    option: str | None = None
+    given: str = ""
+    wanted: str = ""
+
+    @classmethod
+    def about(cls, option: str, given: str, wanted: str) -> OptionError:
+        """Return the error for a value of one option."""
+        error = cls(f"{option}={given} {wanted}")
+        error.option, error.given, error.wanted = option, given, wanted
+        return error
 
 
 class InfeasibleError(RelboundsError):

@@ -1,12 +1,17 @@
+import errno
+import inspect
 import json
+import os
 import subprocess
 import sys
+import warnings
 
 import pandas as pd
 import pytest
 
 import relbounds as rb
-from relbounds.cli import main
+from relbounds.cli import commands, main
+from relbounds.cli.parser import make_parser
 
 QUICK = ["--C", "0.5", "--probes", "10"]
 
@@ -54,7 +59,7 @@ def test_levels_order_a_text_response(tmp_path, capsys):
     path = tmp_path / "words.csv"
     data.assign(y=[words[int(v) - 1] for v in data["y"].astype(int)]).to_csv(path, index=False)
     assert main(["fit", str(path), "y ~ .", *QUICK]) == 2
-    assert "order" in capsys.readouterr().err
+    assert "such as --levels bad,fair,mild,none,worst" in capsys.readouterr().err
     assert main(["fit", str(path), "y ~ .", "--levels", ",".join(words), *QUICK]) == 0
 
 
@@ -63,16 +68,119 @@ def test_levels_order_a_text_response(tmp_path, capsys):
     [
         (["missing.csv", "y ~ ."], "There is no file 'missing.csv'"),
         (["data.xls", "y ~ ."], "use .csv, .tsv or .parquet"),
+        (["FOLDER.csv", "y ~ ."], "is a folder"),
         (["DATA", "y ~ x99"], "x99"),
-        (["DATA", "y ~ .", "--C", "-1"], "C=-1.0"),
+        (["DATA", "y ~ .", "--C", "-1"], "--C -1 must be a finite number, positive; leaving it out lets"),
+        (["DATA", "y ~ .", "--probes", "1"], "--probes 1 must be a whole number, 2 or more"),
+        (["DATA", "y ~ .", "--probes", "2.5"], "--probes 2.5 must be"),
+        (["DATA", "y ~ .", "--jobs", "0"], "--jobs 0 must be a whole number other than 0"),
+        (["DATA", "y ~ .", "--delta", "3se"], "--delta 3se"),
+        (["DATA", "y ~ .", "--level", "nan"], "--level nan"),
+        (["DATA", "y ~ .", "--levels", "1,2"], "--levels lacks '3', '4', '5'"),
+        (["DATA", "y ~ .", "--levels", "1,1,2"], "must name every level once"),
         (["DATA", "y ~ .", "--json", "no/such/folder/fit.json"], "does not exist"),
+        (["DATA", "y ~ .", "--csv", "DATA"], "is the data file itself"),
+        (["DATA", "y ~ .", "--csv", "DATA", "--force"], "is the data file itself"),
+        (["DATA", "y ~ .", "--csv", "LINK", "--force"], "is the data file itself"),
+        (["DATA", "y ~ .", "--save", "OLD"], "exists already; use --force"),
+        (["DATA", "y ~ .", "--report", "FOLDER.csv", "--force"], "this is a folder"),
+        (["DATA", "y ~ .", "--html", ""], "names no file"),
+        (["DATA", "y ~ .", "--figure", "a.pmg"], "figures cannot be written as '.pmg'"),
+        (["DATA", "y ~ .", "--figure", "a"], "figures cannot be written as '.'"),
+        (["DATA", "y ~ .", "--json", "new", "--html", "new"], "both write new"),
     ],
+    ids=lambda value: " ".join(value[1:]) if isinstance(value, list) else "",
 )
-def test_bad_input_is_one_clear_line_and_status_2(arguments, words, table, capsys):
+def test_bad_input_is_one_clear_line_and_status_2(arguments, words, table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FOLDER.csv").mkdir()
+    (tmp_path / "OLD").write_text("old")
+    (tmp_path / "LINK").symlink_to(table)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     arguments = [str(table) if argument == "DATA" else argument for argument in arguments]
     assert main(["fit", *arguments]) == 2
     error = capsys.readouterr().err
     assert words in error and "Traceback" not in error
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--C", "large"], ["--cv", "five"], ["--order", "none"], ["--fam"], ["--C"]]
+)
+def test_senseless_flags_end_with_status_2(arguments, table, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["fit", str(table), "y ~ .", *arguments])
+    assert ended.value.code == 2 and "Traceback" not in capsys.readouterr().err
+
+
+def test_outputs_are_checked_before_the_fit(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "relbounds", lambda *_, **__: pytest.fail("it was fitted"))
+    monkeypatch.setattr(commands, "read_table", lambda *_: pytest.fail("it was read"))
+    assert main(["fit", str(table), "y ~ .", "--figure", str(tmp_path / "a.xyz")]) == 2
+
+
+def test_force_writes_over_files(table, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+    assert main(["fit", str(table), "y ~ .", "--quiet", *QUICK, "--csv", str(out), "--force"]) == 0
+    assert "feature" in out.read_text()
+
+
+def test_a_full_disk_leaves_what_was_there(table, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["fit", str(table), "y ~ .", "--quiet", *QUICK, "--csv", str(out), "--force"]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert out.read_text() == "old" and not list(tmp_path.glob(".relbounds*"))
+
+
+def test_output_may_go_to_a_pipe(table):
+    call = [
+        sys.executable,
+        "-m",
+        "relbounds",
+        "fit",
+        str(table),
+        "y ~ .",
+        "--quiet",
+        *QUICK,
+        "--json",
+        "/dev/stdout",
+    ]
+    out = subprocess.run(call, capture_output=True, text=True)
+    assert out.returncode == 0 and json.loads(out.stdout)["response"] == "y"
+
+
+def test_a_demo_that_cannot_be_written_says_so(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["demo", "--out", str(tmp_path / "file")]) == 2
+    assert "this folder cannot be made" in capsys.readouterr().err
+
+
+def test_warnings_of_others_are_not_shown_and_the_filter_stays(table):
+    before = warnings.showwarning
+    main(["fit", str(table), "y ~ x99"])
+    assert warnings.showwarning is before
+
+
+def test_every_option_of_the_function_has_a_flag():
+    flags = vars(make_parser().parse_args(["fit", "DATA", "FORMULA"]))
+    wanted = set(inspect.signature(rb.relbounds).parameters) - {"client", "progress"}
+    assert wanted <= set(flags)
+
+
+def test_interrupts_end_with_status_130(table, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "relbounds", interrupted)
+    assert main(["fit", str(table), "y ~ ."]) == 130
+    assert capsys.readouterr().err == "relbounds: interrupted\n"
 
 
 def test_version_runs_as_a_command():

@@ -38,6 +38,14 @@ def test_reaching_for_the_front_door_loads_no_slow_library():
     assert "relbounds.linear.fit" in loaded and not loaded & set(SLOW)
 
 
+def test_help_loads_nothing_slow():
+    loaded = loaded_by(
+        "import contextlib, os, sys\nfrom relbounds.cli import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(open(os.devnull, 'w')):\n    main(['--help'])"
+    )
+    assert "relbounds.cli.parser" in loaded and not loaded & {*SLOW, "pandas", "patsy"}
+
+
 @pytest.mark.parametrize("name", rb.__all__)
 def test_every_public_name_is_there(name):
     assert getattr(rb, name) is not None and name in dir(rb)

@@ -33,6 +33,7 @@ import pandas as pd
 
 from relbounds.checks import choice
 from relbounds.design import Design
+from relbounds.design.stored_factors import FORMATS
 from relbounds.errors import OptionError
 from relbounds.saving import Kept
 from relbounds.show.facts import Facts
@@ -65,6 +66,7 @@ class Results(Kept):
     """
 
     _title: ClassVar[str]
+    _formats = FORMATS
 
     def __init__(self, design: Design, table: pd.DataFrame, notes: tuple[str, ...]) -> None:
         self._design, self._notes = design, notes

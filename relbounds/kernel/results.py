@@ -13,6 +13,7 @@ from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
 
 from relbounds.design import Design
+from relbounds.design.stored_factors import FORMATS
 from relbounds.errors import DataError, OptionError, nearest
 from relbounds.kernel.kkt import Optimality
 from relbounds.kernel.machine import Machine, bounded, supporting
@@ -53,6 +54,7 @@ class SvorResults(Kept):
     """
 
     _kind = "svor"
+    _formats = FORMATS
     _made_of = (Design, Machine, Tuned)
 
     def __init__(self, design: Design, machine: Machine, tuned: Tuned, options: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Facts into JSON and arrays, and back: numbers, text, dates, containers, pandas objects, frozen dataclasses.
+"""Facts into JSON and arrays, and back: numbers, text, dates, containers, pandas objects, dataclasses, named tuples.
 
 In the JSON an array is a tuple, and every object has one key that says what it is: ``{"list": [...]}``,
 ``{"array": 3}``, ``{"fact": ["linear.fit.Fitted", {...}]}``. The classes that a file may name are those that the fields
@@ -13,9 +13,10 @@ import dataclasses
 import datetime
 import decimal
 import fractions
+import functools
 import inspect
 import math
-import sys
+import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ def label(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}".removeprefix("relbounds.")
 
 
+@functools.cache
 def declared(*roots: type) -> dict[str, type]:
     """Return, by name, the dataclasses that may occur inside some classes, by what their fields are declared to be.
 
@@ -74,22 +76,38 @@ def declared(*roots: type) -> dict[str, type]:
         if label(kind) in found:
             continue
         found[label(kind)] = kind
-        if dataclasses.is_dataclass(kind):
-            for hint in hints(kind).values():
-                waiting += [one for one in _inside(hint) if dataclasses.is_dataclass(one)]
+        for hint in hints(kind).values():
+            waiting += [one for one in _inside(hint) if is_record(one)]
     return found
 
 
+def is_record(kind: type) -> bool:
+    """Say whether a class is a dataclass or a named tuple, that is known by its fields."""
+    return dataclasses.is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def field_names(kind: type) -> tuple[str, ...]:
+    """Return the fields that make up a record, but for those it leaves out of files."""
+    if not dataclasses.is_dataclass(kind):
+        return tuple(getattr(kind, "_fields", ()))
+    left_out = getattr(kind, "_not_stored", ())
+    return tuple(one.name for one in dataclasses.fields(kind) if one.init and one.name not in left_out)
+
+
+@functools.cache
 def hints(kind: type) -> dict[str, Any]:
-    """Return what the fields of a dataclass are declared to hold; Any where only type checkers know the name."""
+    """Return what the fields of a record are declared to hold; Any where only type checkers know the name."""
     out = {}
-    for field in dataclasses.fields(kind):
-        home = next(c for c in kind.__mro__ if field.name in inspect.get_annotations(c))
-        about = {"__annotations__": {field.name: field.type}, "__module__": home.__module__}
+    for name in field_names(kind):
+        home = next(c for c in kind.__mro__ if name in inspect.get_annotations(c))
+        about = {
+            "__annotations__": {name: inspect.get_annotations(home)[name]},
+            "__module__": home.__module__,
+        }
         try:
-            out[field.name] = typing.get_type_hints(type(kind.__name__, (), about))[field.name]
+            out[name] = typing.get_type_hints(type(kind.__name__, (), about))[name]
         except NameError:
-            out[field.name] = Any
+            out[name] = Any
     return out
 
 
@@ -134,12 +152,12 @@ class Encoder:
         if type(value) in self.formats:
             plain = self.formats[type(value)][0](value)
             return {"made": [label(type(value)), self.value(plain, where)]}
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if is_record(type(value)):
             return self._fact(value, where)
         found = _encode_scalar(value)
         if found is None:
             found = self._pandas(value, where)
-        if found is None and callable(value):
+        if found is None and (callable(value) or isinstance(value, types.ModuleType)):
             found = self._function(value)
         if found is None:
             raise DataError(
@@ -161,9 +179,7 @@ class Encoder:
         kind = type(value)
         if self.known is not None and self.known.get(label(kind)) is not kind:
             raise DataError(f"{where} holds a {kind.__name__}, which no field is declared to hold.")
-        left_out = getattr(kind, "_not_stored", ())
-        names = [one.name for one in dataclasses.fields(kind) if one.init and one.name not in left_out]
-        held = {name: self.value(getattr(value, name), f"{where}.{name}") for name in names}
+        held = {name: self.value(getattr(value, name), f"{where}.{name}") for name in field_names(kind)}
         return {"fact": [label(kind), held]}
 
     def _pandas(self, value: Any, where: str) -> Any:
@@ -331,7 +347,7 @@ def suits(value: Any, hint: Any) -> bool:
     origin = typing.get_origin(hint)
     if hint is Any or (origin is None and not isinstance(hint, type)):
         return True  # Any, type variables, names that only type checkers know
-    if origin in (typing.Union, getattr(sys.modules["types"], "UnionType", None)):
+    if origin in (typing.Union, types.UnionType):
         return any(suits(value, one) for one in typing.get_args(hint))
     kind = origin or hint
     if kind is float:

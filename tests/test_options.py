@@ -17,7 +17,7 @@ from relbounds.options import Options, make_options
         ({"C": "large"}, "C='large'"),
         ({"epsilon": -0.1}, "epsilon=-0.1"),
         ({"delta": -0.001}, "delta=-0.001"),
-        ({"delta": "3se"}, "use '1se' or '2se'"),
+        ({"delta": "3se"}, "'1se' or '2se'"),
         ({"level": 1.0}, "level=1.0 must lie strictly between 0 and 1"),
         ({"level": 0}, "level=0"),
         ({"probes": 1}, "probes=1"),

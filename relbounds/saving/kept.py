@@ -102,8 +102,9 @@ def read_file(path: Any, kinds: Sequence[type[Kept]], functions: Mapping[str, An
     except TypeError:
         raise DataError(f"The path of a saved fit must be text or a Path, not {path!r}.") from None
     except (OSError, ValueError) as error:
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
-        raise DataError(f"'{path}' cannot be read: {reason}.") from error
+        if isinstance(error, FileNotFoundError):
+            raise DataError(f"There is no file '{path}'.") from error
+        raise DataError(f"'{path}' cannot be read: {error}.") from error
     stored = read_archive(data)
     for kind in kinds:
         if kind._kind == stored.kind:

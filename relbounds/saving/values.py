@@ -187,8 +187,8 @@ class Encoder:
             columns = [self._column(value.iloc[:, j].array, where) for j in range(value.shape[1])]
             return {"frame": [self.value(value.index, where), self.value(value.columns, where), columns]}
         if isinstance(value, pd.Series):
-            parts = (value.index, value.name)
-            return {"series": [*(self.value(p, where) for p in parts), self._column(value.array, where)]}
+            index, name = self.value(value.index, where), self.value(value.name, where)
+            return {"series": [index, name, self._column(value.array, where)]}
         if isinstance(value, pd.RangeIndex):
             return {"range": [value.start, value.stop, value.step, self.value(value.name, where)]}
         if isinstance(value, pd.MultiIndex):
@@ -389,9 +389,13 @@ def _write_moment(value: pd.Timestamp) -> list[Any]:
     return [int(plain.asm8.astype("int64")), value.unit, zone]
 
 
+def _ticks(count: Any, kind: str, unit: Any) -> Any:
+    return np.array(int(count), dtype="int64").view(f"{kind}[{unit}]")[()]
+
+
 def _read_moment(inner: Any) -> pd.Timestamp:
     ticks, unit, zone = inner
-    plain = pd.Timestamp(np.datetime64(int(ticks), str(unit)))
+    plain = pd.Timestamp(_ticks(ticks, "M8", unit))
     return plain if zone is None else plain.tz_localize("UTC").tz_convert(str(zone))
 
 
@@ -419,7 +423,7 @@ _WRITTEN: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     pd.Timestamp: (_write_moment, _read_moment),
     pd.Timedelta: (
         lambda v: [int(v.asm8.astype("int64")), v.unit],
-        lambda v: pd.Timedelta(np.timedelta64(int(v[0]), str(v[1]))),
+        lambda v: pd.Timedelta(_ticks(v[0], "m8", v[1])),
     ),
     pd.Interval: (_write_interval, _read_interval),
     pd.Period: (lambda v: [str(v), v.freqstr], lambda v: pd.Period(v[0], freq=v[1])),

@@ -157,10 +157,8 @@ def test_saved_fits_come_back(fit, data, tmp_path):
     other = tmp_path / "other"
     other.write_bytes(b"something else")
     with pytest.raises(DataError, match="not a saved relbounds fit"):
-        type(fit).load(other)
-    with pytest.raises(DataError, match="no file"):
-        type(fit).load(tmp_path / "absent")
-    with pytest.raises(DataError, match="lambda"):
+        rb.load(other)
+    with pytest.warns(rb.RelboundsWarning, match="lambda"):
         rb.svor("grade ~ age", data, kernel=lambda A, B: A @ B.T, C=1.0).to_bytes()
 
 

@@ -199,7 +199,7 @@ def test_damage_anywhere_in_a_fit_is_a_clear_error(saved):
 
 def test_loading_what_is_no_file_is_explained(tmp_path):
     for path, words in [
-        (tmp_path / "none", "no such file"),
+        (tmp_path / "none", "There is no file"),
         (tmp_path, "cannot be read"),
         (3, "must be text or a Path"),
         (None, "must be text or a Path"),

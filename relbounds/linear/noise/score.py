@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from relbounds.linear.noise.moves import IntArray, Rows, make_rows, maps_of, moved
 from relbounds.linear.noise.smooth import FloatArray, Response, Smooth, fit_smooth
@@ -383,6 +382,8 @@ def _to_normal(Q: FloatArray, q: int) -> FloatArray:
     root = np.sqrt(np.maximum(Q, 0.0))
     if q == 1:
         return root
+    from scipy import stats  # slow to load
+
     # a table, since exact tails of many values are slow; beyond it parallel, so that order is kept
     grid = np.linspace(0.0, np.sqrt(q) + 33.0, 600)
     log_tail = stats.chi2.logsf(grid**2, q)

@@ -13,7 +13,7 @@ import relbounds as rb
 from relbounds.cli import commands, main
 from relbounds.cli.parser import make_parser
 
-QUICK = ["--C", "0.5", "--probes", "10"]
+QUICK = ["--C", "0.5", "--delta", "0.1", "--control", "published", "--probes", "5"]
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def test_fit_prints_the_summary_and_writes_everything(table, tmp_path, capsys):
     assert main(arguments) == 0
     assert "Relevance bounds" in capsys.readouterr().out
     content = json.loads(out["json"].read_text())
-    fit = rb.relbounds("y ~ .", pd.read_csv(table), C=0.5, probes=10)
+    fit = rb.relbounds("y ~ .", pd.read_csv(table), C=0.5, delta=0.1, control="published", probes=5)
     assert [row["feature"] for row in content["table"]] == fit.table.index.tolist()
     assert content["table"][0]["upper"] == fit.table["upper"].iloc[0]
     assert content["baseline"]["weights"]["x1"] == fit.baseline.weights["x1"]
-    assert content["observations"] == 150 and content["options"]["probes"] == 10
+    assert content["observations"] == 150 and content["options"]["probes"] == 5
     assert rb.load(out["save"]).table.equals(fit.table)
     assert out["csv"].read_text().startswith("feature,")
 
@@ -58,7 +58,7 @@ def test_levels_order_a_text_response(tmp_path, capsys):
     words = ["none", "mild", "fair", "bad", "worst"]
     path = tmp_path / "words.csv"
     data.assign(y=[words[int(v) - 1] for v in data["y"].astype(int)]).to_csv(path, index=False)
-    assert main(["fit", str(path), "y ~ .", *QUICK]) == 2
+    assert main(["fit", str(path), "y ~ .", *QUICK, "--family", "ordinal"]) == 2
     assert "such as --levels bad,fair,mild,none,worst" in capsys.readouterr().err
     assert main(["fit", str(path), "y ~ .", "--levels", ",".join(words), *QUICK]) == 0
 

@@ -81,7 +81,7 @@ def make_output(fit: RelboundsResults, name: str, target: str) -> str | bytes:
         return fit.to_bytes()
     if name == "report":
         with tempfile.TemporaryDirectory(prefix="relbounds-") as folder:
-            return fit.report(Path(folder) / "report.html").read_bytes()
+            return fit.write_report(Path(folder) / "report.html").read_bytes()
     return str(getattr(fit, f"to_{name}")())
 
 

@@ -15,7 +15,7 @@ from relbounds.design.levels import check_levels, label, level_codes, used_level
 from relbounds.design.response import FloatArray, Response, as_response
 from relbounds.design.tokens import quote
 from relbounds.design.user_data import decimal_commas
-from relbounds.errors import DataError, OptionError, listed, nearest
+from relbounds.errors import DataError, OptionError, UnorderedError, listed, nearest
 
 FAMILIES = ("auto", "ordinal", "binary", "regression", "nominal", "survival")
 FEW = 10  # integers with at most this many values are read as ordered levels
@@ -169,7 +169,7 @@ def _check_levels_fit(family: str, kind: str, levels: Sequence[Any], given: Give
         )
     unordered = kind in ("text", "category") and given.order is None
     if unordered and len(levels) > 2 and family == "ordinal":
-        raise DataError(_how_to_order(given, levels))
+        raise UnorderedError(_how_to_order(given, levels), given.name, levels)
 
 
 def _kind(series: pd.Series, given: GivenResponse) -> str:

@@ -15,7 +15,7 @@ from patsy import mgcv_cubic_splines, splines, state
 
 from relbounds.design.factors import FactorRecipe, Lost
 from relbounds.design.formula import functions
-from relbounds.design.terms import Factor
+from relbounds.design.formula_terms import Factor
 
 # patsy's transforms that remember something of the training rows, by the names that files use.
 TRANSFORMS = {
@@ -91,7 +91,16 @@ def only_computes(code: str, names: set[str], transforms: set[str]) -> bool:
             of_np = owner in ("np", "numpy") and node.attr in of_numpy
             if not of_np and not (owner in transforms and node.attr == "transform"):
                 return False
+        if isinstance(node, ast.Call) and _writes(node):
+            return False
     return True
+
+
+def _writes(call: ast.Call) -> bool:
+    """Say whether an elementwise function has more arguments than it reads: it would write to the rest."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    known = vars(np).get(name)
+    return isinstance(known, np.ufunc) and (len(call.args) > known.nin or bool(call.keywords))
 
 
 def _transform_as_data(transform: Any) -> Any:

@@ -17,13 +17,14 @@ import numpy as np
 import pandas as pd
 
 from relbounds.errors import OptionError
+from relbounds.files import check_target
 from relbounds.show.citations import PAPERS, software_bibtex
 from relbounds.show.escaping import escape_html
 from relbounds.show.facts import Facts, Pairs
 from relbounds.show.paper_tables import PaperRow, PaperTable, paper_table
 from relbounds.show.templates import markup, render
 from relbounds.show.walk import CLASSES, term_rows
-from relbounds.show.writing import check_target, write_text
+from relbounds.show.writing import write_text
 from relbounds.version import __version__
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from relbounds.errors import MissingExtraError
+from relbounds.files import check_target, write_whole
 from relbounds.show.escaping import visible
-from relbounds.show.writing import check_target, write_bytes
 
 if TYPE_CHECKING:
     from relbounds.show.paper_tables import PaperTable
@@ -33,7 +33,7 @@ def write_word(table: PaperTable, path: str | Path) -> Path:
     with tempfile.SpooledTemporaryFile() as file:
         document.save(file)
         file.seek(0)
-        return write_bytes(file.read(), path)
+        return write_whole(path, file.read())
 
 
 def _fill(document: Any, table: PaperTable) -> None:

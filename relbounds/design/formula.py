@@ -238,7 +238,8 @@ def _check_responses(text: str, parts: Mapping[str, list[Token]]) -> None:
 
 def _check_names(text: str, tokens: list[Token], columns: Sequence[str], known: Container[str]) -> None:
     present = set(columns)
-    spare = [c for c in columns if c not in {name for name, _, _ in references(tokens)}]
+    there = {name for name, _, _ in references(tokens)}
+    spare = [c for c in columns if c not in there]
     table = set(functions())
     callable_ = table | set(dir(builtins))
     for name, token, call in references(tokens):

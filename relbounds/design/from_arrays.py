@@ -192,8 +192,10 @@ def _part(
     shapes: list[TermShape] = []
     used: list[int] = []
     labels: list[str] = []
-    for term in dict.fromkeys(terms):
-        mine = [j for j, t in enumerate(terms) if t == term]
+    places: dict[str, list[int]] = {}
+    for j, term in enumerate(terms):
+        places.setdefault(term, []).append(j)
+    for term, mine in places.items():
         if mine[-1] - mine[0] + 1 != len(mine):
             raise DataError(f"The columns of the term {term!r} of {given.what} must stand side by side.")
         shape, own, called = _shaped(term, mine, names, matrix, facts)

@@ -92,9 +92,9 @@ class Recipe:
 
     def only(self, columns: Sequence[int]) -> Recipe:
         """Return the recipe of some columns, given in rising order."""
-        terms, start = [], 0
+        terms, start, wanted = [], 0, set(columns)
         for term in self.terms:
-            mine = [j - start for j in columns if start <= j < start + len(term.picks)]
+            mine = [k for k in range(len(term.picks)) if start + k in wanted]
             start += len(term.picks)
             if mine:
                 terms.append(replace(term, picks=tuple(term.picks[k] for k in mine)))

@@ -120,8 +120,8 @@ def between(low: Any, high: Any, levels: Any = None) -> Between:
     >>> len(between(pd.Series([1, 2]), pd.Series([1, 3])))
     2
     """
-    found = [_column(low, high, "low"), _column(high, low, "high")]
-    return Between(*found, None if levels is None else tuple(check_levels(levels, "between(low, high)")))
+    known = None if levels is None else tuple(check_levels(levels, "between(low, high)"))
+    return Between(_column(low, high, "low"), _column(high, low, "high"), known)
 
 
 def Surv(time: Any, event: Any = None, *more: Any, bins: int = BINS, **named: Any) -> SurvivalTimes:

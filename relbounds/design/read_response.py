@@ -306,7 +306,8 @@ def _read_between(values: Between, name: str, family: str) -> Response:
     if codes[-1] > MANY:
         raise DataError(f"{name} with {codes[-1]} different levels is too fine. Cut them into fewer levels.")
     notes = [f"Family chosen: ordinal (intervals of {len(labels)} levels)."] if family == "auto" else []
-    levels, merged = tuple(labels), ()
+    levels: tuple[Any, ...] = tuple(labels)
+    merged: tuple[tuple[Any, int], ...] = ()
     if codes[-1] < len(labels):
         levels, merged = _merged(labels, codes)
         kind = "ordered"
@@ -325,7 +326,7 @@ def _merged(
 ) -> tuple[tuple[Any, ...], tuple[tuple[Any, int], ...]]:
     levels = []
     for code in range(1, int(codes[-1]) + 1):
-        own = [labels[k] for k in np.flatnonzero(codes == code)]
+        own = [level for level, k in zip(labels, codes, strict=True) if k == code]
         levels.append(own[0] if len(own) == 1 else f"{label(own[0])}-{label(own[-1])}")
     return tuple(levels), tuple((level, int(code)) for level, code in zip(labels, codes, strict=True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from relbounds.show.facts import Facts, Pairs
-from relbounds.show.linear_facts import settings_of
+from relbounds.show.settings import settings_of
 from relbounds.show.walk import count_classes
 
 if TYPE_CHECKING:

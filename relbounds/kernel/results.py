@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-import textwrap
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from statsmodels.iolib.summary import Summary
-from statsmodels.iolib.table import SimpleTable
-from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
 
+from relbounds.checks import choice
 from relbounds.design import Design
-from relbounds.design.stored_factors import FORMATS
 from relbounds.errors import DataError, OptionError, nearest
 from relbounds.kernel.kkt import Optimality
 from relbounds.kernel.machine import Machine, bounded, supporting
 from relbounds.kernel.tuning import SCORES, Tuned
-from relbounds.saving import Kept
+from relbounds.protocol import Results
+from relbounds.show.facts import Facts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FLAT = 0.1  # a decision function that varies by less is made of correcting functions alone
-METHODS = {
-    # slack: name with two levels, with more, and with a privileged part
-    "free": ("SVM, free slacks", "SVOR, free slacks", "SVOR, free slacks"),
-    "modelled": ("SVM, modelled slacks", "SVOR, modelled slacks", "modelled slacks (SVM+)"),
-    "mixed": ("SVM, mixed slacks", "SVOR, mixed slacks", "mixed slacks (SVM+)"),
-}
+    from relbounds.show.report import Section
 
 
-class TallSummary(Summary):
-    """A summary whose tables differ in width: LaTeX gets one tabular each instead of one for all."""
-
-    def as_latex(self) -> str:
-        """Return the tables one below the other, then the notes."""
-        parts = [table.as_latex_tabular() for table in self.tables]
-        return "\n\n".join([*parts, self.extra_txt.replace("\n", " \\newline\n ")])
-
-
-class SvorResults(Kept):
+class SvorResults(Results):
     """A kernel ordinal regression; made by :func:`relbounds.svor`, nothing here changes after the fit.
 
     Examples
@@ -53,22 +35,18 @@ class SvorResults(Kept):
     (True, 4)
     """
 
+    _title = "kernel ordinal regression"
     _kind = "svor"
-    _formats = FORMATS
     _made_of = (Design, Machine, Tuned)
 
     def __init__(self, design: Design, machine: Machine, tuned: Tuned, options: dict[str, Any]) -> None:
-        self.design = design
+        super().__init__(design, pd.DataFrame(), ())
         self.machine = machine
         self.tuned = tuned
         self.options = options
+        self.table = self.support
 
     # -- facts ---------------------------------------------------------------------------------------------
-
-    @property
-    def formula(self) -> str:
-        """The formula as it was written."""
-        return self.design.formula
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -194,8 +172,24 @@ class SvorResults(Kept):
             return kernel[:, kept]
         return kernel
 
-    def predict(self, newdata: Any = None, *, kernel: np.ndarray | None = None) -> pd.Series:
-        """Predict levels; rows with missing values get a missing prediction; None means the training rows.
+    def predict(
+        self, newdata: Any = None, type: str = "class", *, kernel: np.ndarray | None = None
+    ) -> pd.Series:
+        """Predict levels.
+
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            With the columns that the regular part reads; None means the training rows.
+        type : {"class", "score"}
+            Levels, or the decision function behind them.
+        kernel : ndarray, optional
+            With a precomputed kernel: its values between the new rows and the training rows.
+
+        Returns
+        -------
+        Series
+            Rows with missing values get a missing prediction.
 
         Examples
         --------
@@ -205,7 +199,10 @@ class SvorResults(Kept):
         >>> len(fit.predict(data.head(3)))
         3
         """
+        wanted = choice("type", type, ("class", "score"))
         f = self.decision_function(newdata, kernel=kernel)
+        if wanted == "score":
+            return f
         codes = self.machine.levels_of(f.to_numpy())
         return pd.Series(self.design.decode(codes), index=f.index, name=self.design.response)
 
@@ -233,149 +230,64 @@ class SvorResults(Kept):
 
     # -- showing -------------------------------------------------------------------------------------------
 
-    def summary(self) -> Summary:
-        """Return the summary table, a statsmodels ``Summary`` (text, LaTeX, HTML).
+    @property
+    def facts(self) -> Facts:
+        """Table, header and notes: everything that is shown of the fit, as one record."""
+        from relbounds.kernel.summary import kernel_facts
 
-        Examples
-        --------
-        >>> import relbounds as rb
-        >>> data = rb.simulate.paper_set(3, seed=1).data
-        >>> print(rb.svor("y ~ .", data, kernel="linear", C=1.0, solver="qp").summary())
-                                  Support vector ordinal regression...
-        """
-        left, right = self._header()
-        pairs = [[*one, *two] for one, two in zip(left, right, strict=True)]
-        out = TallSummary()
-        head = SimpleTable(
-            [row[1:] for row in pairs],
-            stubs=[row[0] for row in pairs],
-            title="Support vector ordinal regression",
-            txt_fmt={
-                **fmt_2cols,
-                "colwidths": 20,
-                "data_fmts": ["%s", "%s", "%s"],
-                "data_aligns": "rlr",
-                "colsep": "   ",
-            },
-        )
-        limits = SimpleTable(
-            [[f"{value:.4f}"] for value in self.thresholds],
-            headers=["threshold"],
-            stubs=list(self.thresholds.index),
-            txt_fmt=fmt_params,
-        )
-        table = self.support
-        cells = [
-            [str(r.n), str(r.support), str(r.at_limit), str(r.wrong), f"{r.off:.3f}"]
-            for r in table.itertuples()
-        ]
-        body = SimpleTable(
-            cells,
-            headers=["rows", "support", "at limit", "wrong", "mean miss"],
-            stubs=list(table.index),
-            txt_fmt=fmt_params,
-        )
-        out.tables = [head, limits, body]
-        lines = ["Notes:"]
-        for i, note in enumerate(self._notes(), start=1):
-            lines += textwrap.wrap(f"[{i}] {note}", 92, subsequent_indent="    ")
-        out.add_extra_txt(lines)
-        return out
+        return kernel_facts(self)
 
-    def _header(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        design, machine, setting = self.design, self.machine, self.machine.options
-        privileged = design.Z.shape[1]
-        name = METHODS[setting.slack][0 if len(self.levels) == 2 else 1]
-        if privileged and setting.slack != "free":
-            name = METHODS[setting.slack][2]
-        how = (
-            ""
-            if self.tuned.score is None or "C" not in self.tuned.table
-            else f" ({self.tuned.folds}-fold CV)"
-        )
-        metric = self.tuned.metric
-        total = int(supporting(machine).sum())
-        left = [
-            ("Response:", design.response),
-            ("Levels:", str(len(self.levels))),
-            ("No. Observations:", str(len(design.y))),
-            ("Dropped (missing):", str(design.n_dropped)),
-            ("Features:", f"{design.X.shape[1]}" + (f" + {privileged} privileged" if privileged else "")),
-            ("Method:", name),
-            ("Order:", setting.order),
-            ("Solver:", f"{machine.solver}, {machine.steps} steps"),
-        ]
-        right = [
-            ("Kernel:", machine.kernel.label),
-            ("C:", f"{setting.C:.4g}{how}"),
-            ("Support vectors:", f"{total} ({100 * total / len(design.y):.0f} %)"),
-            ("Dual objective:", f"{self.kkt.dual:.6g}"),
-            ("KKT violation:", f"{self.kkt.violation:.1e}"),
-            ("Thresholds ordered:", "yes" if self.kkt.ordered else "NO"),
-            (f"{metric.upper()}, training:", f"{self.score(metric=metric):.3f}"),
-            (
-                f"{metric.upper()}, cross-validated:",
-                "-" if self.tuned.score is None else f"{self.tuned.score:.3f}",
-            ),
-        ]
-        if setting.slack != "free":
-            left += [("Slack kernel:", setting.slack_kernel_made().label)]
-            right += [
-                (
-                    "Gamma:",
-                    f"{setting.gamma:.4g}" + (f", mix {setting.mix:.3g}" if setting.slack == "mixed" else ""),
-                )
-            ]
-        return left, right
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table should know."""
+        from relbounds.kernel.summary import kernel_notes
 
-    def _notes(self) -> list[str]:
-        setting = self.machine.options
-        notes = [
-            "A row is predicted to be of the level between whose thresholds its decision value lies. "
-            "Support vectors are the rows "
-            "that the decision function is made of; at limit: rows whose multiplier reached its limit, C "
-            "times their weight.",
-            f"The KKT violation is recomputed from the multipliers and thresholds; duality gap "
-            f"{self.kkt.gap:.1e}.",
-        ]
-        if setting.balance:
-            notes.append(
-                "Both sides of every threshold weigh the same, however many rows they hold; balance=False is the "
-                "published model."
+        return tuple(kernel_notes(self))
+
+    def _sections(self) -> list[Section]:
+        from relbounds.show import report
+
+        drawn = []
+        if len(self.design.names) == 2 and self.machine.kernel.name != "precomputed":
+            drawn.append(
+                report.figure_block(self.plot(), "Levels predicted over the two features, and training rows.")
             )
-        if setting.order == "none":
-            notes.append("order='none' does not keep the thresholds in order; it is there for comparison.")
-        if setting.slack == "mixed":
-            notes.append(
-                "Slacks are fixed at a mixture of free and modelled ones; multipliers then have no limit."
-            )
-        spread = float(np.ptp(self.machine.f))
-        if setting.slack != "free" and spread < FLAT:
-            flat = f"nearly flat (it varies by {spread:.2g}, while a margin is 1 wide)"
-            notes.append(
-                f"The decision function is {flat if spread else 'flat and predicts one level'}: "
-                "the correcting functions do its work. Use a smaller slack_width, another gamma, or "
-                "slack='free'."
-            )
-        if setting.slack == "free" and self.design.Z.shape[1]:
-            notes.append("slack='free': the privileged features are not used.")
-        if not np.isfinite(self.machine.b).all():
-            notes.append("A level without rows at either end is never predicted.")
-        return [*notes, *self.tuned.notes, *self.design.notes]
+        return [report.table_section(self.facts, "Levels", *drawn)]
 
     def __repr__(self) -> str:
         count = int(supporting(self.machine).sum())
         share = f"{count} of {len(self.design.y)} rows support"
         return f"<relbounds svor: {self.formula}; {self.machine.kernel.label}; {share}>"
 
-    def __str__(self) -> str:
-        return str(self.summary())
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        features: tuple[str, str] | None = None,
+        resolution: int = 120,
+        support: bool = True,
+        legend: bool = True,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw the levels predicted over two features, the thresholds between them, and the training rows.
 
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure as wide as a journal's column by default.
+        features : pair of str, optional
+            The two columns of the design to draw; needed when there are more than two. The others are held at their
+            mean.
+        resolution : int
+            Points of the grid along each side.
+        support : bool
+            Ring the support vectors.
+        legend : bool
+        title : str, optional
 
-    def plot(self, features: tuple[str, str] | None = None, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the decision function over two features; see :func:`relbounds.kernel.plots.plot_contour`.
+        Returns
+        -------
+        Axes
 
         Examples
         --------
@@ -384,11 +296,11 @@ class SvorResults(Kept):
         >>> data = rb.simulate.paper_set(3, seed=1).data
         >>> ax = rb.svor("y ~ x1 + x2", data, width=1.0, C=1.0, solver="qp").plot()
         """
-        from relbounds.kernel.plots import (
-            plot_contour,
-        )  # plotting libraries load only when a figure is asked for
+        from relbounds.kernel.plots import plot_contour  # plotting libraries load when a figure is asked for
 
-        return plot_contour(self, features=features, ax=ax, **options)
+        return plot_contour(
+            self, ax, features=features, resolution=resolution, support=support, legend=legend, title=title
+        )
 
     # -- keeping -------------------------------------------------------------------------------------------
 

@@ -71,8 +71,14 @@ def format_size(value: Any) -> str:
 
 
 def format_count(value: Any) -> str:
-    """Format a whole number, nothing where there is none."""
-    return "" if pd.isna(value) else str(value)
+    """Format a whole number, nothing where there is none.
+
+    Examples
+    --------
+    >>> format_count(3.0), format_count(None)
+    ('3', '')
+    """
+    return "" if pd.isna(value) else f"{value:.0f}"
 
 
 def format_word(value: Any) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from relbounds.linear.families import family_of
 from relbounds.linear.fitted import Fitted
 from relbounds.show.facts import Facts, Pairs
 from relbounds.show.methods_text import linear_methods
+from relbounds.show.settings import settings_of
 from relbounds.show.walk import count_classes
 
 COLUMNS = (
@@ -23,8 +22,6 @@ COLUMNS = (
     "constraint",
     "stability",
 )
-# Options that say how the work was done, not what was computed.
-HIDDEN = ("client", "progress", "n_jobs")
 # A bound is called proved where its gap, as a share of the norm, is below what the table shows by far.
 PROVED = 1e-6
 MEANING = (
@@ -88,26 +85,6 @@ def smallest_p(fitted: Fitted) -> float:
 def noise_of(fitted: Fitted) -> dict[tuple[str, str | None], float]:
     """Return what noise reaches, by part and term."""
     return {(key.part, key.term): float(pair[1].upper) for key, pair in fitted.noise.intervals.items()}
-
-
-def settings_of(options: dict[str, Any]) -> Pairs:
-    """Return the options of a fit as they are read, without those that change no number."""
-    return tuple((name, say(value)) for name, value in options.items() if name not in HIDDEN)
-
-
-def say(value: Any) -> str:
-    """Write an option's value in a few characters.
-
-    Examples
-    --------
-    >>> say((0.1, 1.0)), say(None), say(float("inf"))
-    ('0.1, 1', 'auto', 'inf')
-    """
-    if value is None:
-        return "auto"
-    if isinstance(value, tuple | list):
-        return ", ".join(say(one) for one in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _left(fitted: Fitted) -> Pairs:

@@ -67,7 +67,8 @@ def write_page(facts: Facts, sections: Sequence[Section], path: str | Path, titl
         Where to write, ending in .html; the folder must exist.
     title : str, optional
     """
-    named = title or f"Which features matter for {facts.response}?"
+    asked = f"Which features matter for {facts.response}?" if "relevance" in facts.table else facts.title
+    named = title or asked
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     text = render("report.html", title=named, facts=facts, sections=sections, version=__version__, made=made)
     write_text(text, path)

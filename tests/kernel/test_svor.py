@@ -248,7 +248,7 @@ def test_contours_of_two_features(fit, data):
     low, high = ax.get_xlim()
     assert low < data["age"].min() and high > data["age"].max()  # in the units of the data
     labels = [t.get_text() for t in ax.get_legend().get_texts()]
-    assert labels == ["none", "mild", "severe", "support vector"]
+    assert labels == ["none", "mild", "severe", "support vector", "threshold"]
     many = rb.svor("grade ~ age + bmi + site", data, C=1.0, width=1.0)
     with pytest.raises(OptionError, match="Say which"):
         many.plot()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from relbounds.forest.methods import forest_methods
 from relbounds.show.facts import Facts, Pairs
 from relbounds.show.settings import settings_of
 from relbounds.show.walk import count_classes
@@ -53,6 +54,7 @@ def forest_facts(fit: ForestResults) -> Facts:
             ("Loss, no feature", f"{found.constant:.3g}"),
             ("Strong/weak/irrelevant", count_classes(fit.table)),
         ),
+        methods=forest_methods(fit),
     )
 
 

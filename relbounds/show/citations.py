@@ -92,6 +92,15 @@ SLACKS = Paper(
     "The benefits of modeling slack variables in SVMs",
     "Neural Computation, 27(4), 954-981",
 )
+SEQUENTIAL = Paper(
+    "pfannschmidt2020sequential",
+    "Pfannschmidt & Hammer, 2020",
+    "Pfannschmidt, L., & Hammer, B.",
+    2020,
+    "Sequential feature classification in the context of redundancies",
+    "arXiv:2004.00658",
+)
+# What every report cites; others are cited where they were used.
 PAPERS = (BOUNDS, ORDINAL, THESIS, SVOR, SLACKS)
 
 

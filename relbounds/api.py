@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 from patsy import EvalEnvironment
 
 from relbounds.design import Design, make_design
+from relbounds.linear.fitted import Fitted
+from relbounds.linear.imputed import fit_imputed
 from relbounds.linear.privileged.fit import fit_any
 from relbounds.options import make_options
 from relbounds.parallel import one_thread
@@ -61,8 +64,8 @@ def relbounds(
         ``"grade ~ x1 + log(x2) + C(site) | adjust(sex) | priv(z1, z2)"``: everything patsy understands, ``.`` for all
         other columns; after ``|`` covariates that every model has, and privileged features, known for training rows
         only. The response may also be ``between(lo, hi)`` or ``Surv(time, status)``.
-    data : DataFrame
-        One row per observation.
+    data : DataFrame, or a list or dict of DataFrames
+        One row per observation. Several completed data sets of multiple imputation give one pooled result.
     family : {"auto", "ordinal", "binary", "regression", "nominal", "survival"}
         "auto" goes by the response: ordered categories or few integers, two levels, numbers, unordered levels.
     order : {"auto", "explicit", "implicit"}
@@ -172,18 +175,46 @@ def relbounds(
         seed=seed,
         progress=progress,
     )
-    design = make_design(
-        formula,
-        data,
-        family=family,
-        weights=weights,
-        frequency=frequency,
-        cluster=cluster,
-        missing=missing,
-        standardize=standardize,
-        env=EvalEnvironment.capture(1),
-    )
-    return fit_design(design, **options.as_dict())
+    env = EvalEnvironment.capture(1)
+    designs = [
+        make_design(
+            formula,
+            one,
+            family=family,
+            weights=weights,
+            frequency=frequency,
+            cluster=cluster,
+            missing=missing,
+            standardize=standardize,
+            safe=safe,
+            env=env,
+        )
+        for one in completed(data)
+    ]
+    if len(designs) == 1:
+        return fit_design(designs[0], **options.as_dict())
+    with one_thread():
+        return _results(fit_imputed(designs, options))
+
+
+def completed(data: Any) -> list[Any]:
+    """Return the completed data sets that the data hold: several where they were imputed, one otherwise.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [1, 2]})
+    >>> len(completed([frame, frame])), len(completed(frame)), len(completed({"x": [1, 2]}))
+    (2, 1, 1)
+    """
+    several = list(data.values()) if isinstance(data, Mapping) else data
+    if isinstance(several, list | tuple) and several and all(_is_table(one) for one in several):
+        return list(several)
+    return [data]
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, pd.DataFrame) or (hasattr(value, "to_pandas") and hasattr(value, "columns"))
 
 
 def fit_design(design: Design, **options: Any) -> RelboundsResults:
@@ -212,5 +243,9 @@ def fit_design(design: Design, **options: Any) -> RelboundsResults:
     # One BLAS thread: the programs are many and small, and the numbers must not depend on the thread count.
     with one_thread():
         fitted = fit_any(design, checked)
+    return _results(fitted)
+
+
+def _results(fitted: Fitted) -> RelboundsResults:
     # a cluster is for this fit; what is kept must outlive it
     return RelboundsResults(replace(fitted, options=fitted.options.replace(client=None)))

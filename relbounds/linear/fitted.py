@@ -56,6 +56,8 @@ class Fitted:
         Whether the best model is a constant.
     wishes, before
         What a what-if asks for, by row, and the table without it; empty and None for a fit.
+    imputations : tuple of Fitted
+        The fits of imputed data sets that the table pools; empty for a single data set.
     """
 
     design: Design
@@ -75,6 +77,7 @@ class Fitted:
     no_relation: bool = False
     wishes: Mapping[RowKey, Wish] = field(default_factory=dict)
     before: pd.DataFrame | None = None
+    imputations: tuple[Fitted, ...] = ()
 
     @property
     def delta(self) -> float:

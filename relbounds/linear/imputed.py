@@ -35,8 +35,8 @@ def check_alike(designs: Sequence[Design]) -> None:
     for number, design in enumerate(designs[1:], start=2):
         if len(design.y) != len(first.y):
             raise DataError(
-                f"Data set {number} has {len(design.y)} complete rows, data set 1 has {len(first.y)}. Imputed data sets "
-                "must hold the same observations, in the same order, without missing values in what the formula reads."
+                f"Data set {number} has {len(design.y)} complete rows, data set 1 has {len(first.y)}. Imputed data "
+                "sets must hold the same observations, in the same order, without missing values."
             )
         if design.levels != first.levels or design.family != first.family:
             raise DataError(f"Data set {number} has other levels of the response than data set 1.")
@@ -119,6 +119,7 @@ def _note(tables: Sequence[pd.DataFrame], nearest: int) -> str:
         f"Classes differ between them for {shown}." if differ else "Every class is the same in all of them."
     )
     return (
-        f"{len(tables)} imputed data sets: bounds are medians, p-values twice their median (valid under any dependence). "
-        f"{which} Predictions and what-ifs are those of data set {nearest + 1}, whose bounds are nearest to the medians."
+        f"{len(tables)} imputed data sets: bounds are medians, p-values twice their median (valid under any "
+        f"dependence). {which} Predictions and what-ifs are those of data set {nearest + 1}, whose bounds are nearest "
+        "to the medians."
     )

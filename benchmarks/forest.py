@@ -25,8 +25,9 @@ import relbounds as rb
 from relbounds import simulate
 from relbounds.design import make_design
 from relbounds.forest import sequential
-from relbounds.forest.facts import Settings
-from relbounds.forest.learner import Problem
+from relbounds.forest.api import make_problem
+from relbounds.forest.learner import Learner
+from relbounds.forest.options import make_options
 
 # rows, strong, weak, irrelevant; the weak ones are copies of one informative feature
 LINEAR = {
@@ -145,9 +146,10 @@ def find(method: str, data: pd.DataFrame, seed: int) -> pd.Series | list[str]:
 def boosted(data: pd.DataFrame, seed: int) -> pd.Series:
     """The published method with the models that bring out the published tables of the linear sets."""
     design = make_design("y ~ .", data)
-    problem = Problem(design.X, np.asarray(design.y, dtype=float), design.weights)
-    settings = Settings(probes=sequential.PROBES, level=sequential.LEVEL, seed=seed, progress=False)
-    found = sequential.sequential_relevance(problem, "binary", 2, settings, sequential.BOOSTED)
+    options = make_options(method="sequential", seed=seed, progress=False)
+    found = sequential.sequential_relevance(
+        make_problem(design), Learner("binary", 2), options, sequential.BOOSTED
+    )
     return pd.Series(found.relevance, index=list(design.names))
 
 

@@ -36,6 +36,8 @@ STREAMS = MappingProxyType(
         "sparse forest": 41,
         "forest probes": 42,
         "forest losses": 43,
+        "block forests": 44,
+        "forest predictions": 45,
     }
 )
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from relbounds.design import Design, make_design
-from relbounds.errors import DataError, OptionError, nearest
-from relbounds.forest.facts import Settings
-from relbounds.forest.learner import Problem, lightgbm
+from relbounds.errors import DataError, OptionError
+from relbounds.forest.learner import Learner, Problem, lightgbm
+from relbounds.forest.options import ForestOptions, make_options
 from relbounds.forest.removal import removal_relevance
 from relbounds.forest.results import ForestResults
-from relbounds.forest.sequential import LEVEL, PROBES, sequential_relevance
+from relbounds.forest.sequential import sequential_relevance
+from relbounds.parallel import one_thread
 from relbounds.progress import Hook
 
-METHODS = {"removal": removal_relevance, "sequential": sequential_relevance}
 FEWEST_ROWS = 20
 
 
@@ -28,6 +26,8 @@ def forest_relevance(
     *,
     method: str = "removal",
     family: str = "auto",
+    control: str | None = None,
+    alpha: float = 0.05,
     probes: int | None = None,
     level: float | None = None,
     folds: int = 5,
@@ -42,7 +42,7 @@ def forest_relevance(
     seed: int = 0,
     progress: bool | Hook | None = None,
 ) -> ForestResults:
-    """Find strongly and weakly relevant features where the relation need not be a straight line.
+    """Find strongly and weakly relevant terms where the relation need not be a straight line.
 
     Parameters
     ----------
@@ -51,13 +51,21 @@ def forest_relevance(
     data : DataFrame
         One row per observation.
     method : {"removal", "sequential"}
-        "removal" judges features by the held-out loss without them, one by one and in groups of stand-ins;
-        "sequential" is the published method (Boruta, a sparse forest, training loss), with its defaults; how its
-        text is read where it is open, and what that reproduces, stands in :mod:`relbounds.forest.sequential`.
+        "removal" judges terms by a permutation test and by the held-out loss without them, one by one and in
+        groups of stand-ins; "sequential" is the published method (Boruta, a sparse forest, training loss), with
+        its defaults; how its text is read where it is open, and what that reproduces, stands in
+        :mod:`relbounds.forest.sequential`.
     family : {"auto", "ordinal", "binary", "regression", "nominal"}
         "auto" takes three or more levels without an order as "nominal".
+    control : {"fwer", "fdr", "published"} or None
+        What is promised of the terms called relevant: that with a chance of at most `alpha` any of them is noise; that
+        at most a share `alpha` of them is, on average; or what prediction intervals of permuted terms (`probes`,
+        `level`) say. None is "fwer", for "sequential" always "published".
+    alpha : float
+        The error allowed. A term is relevant exactly where its `p_adjusted` is not above it; the others are called
+        irrelevant: not distinguishable from noise.
     probes : int or None
-        Number of permuted features; None is 30, for "sequential" the published 50.
+        Number of permuted terms behind the noise intervals of the loss; None is 30, for "sequential" the published 50.
     level : float or None
         Confidence of the noise intervals; None is 0.999, for "sequential" the published 1 - 1e-6.
     folds, repeats : int
@@ -94,8 +102,10 @@ def forest_relevance(
     >>> rb.forest_relevance("y ~ .", data, probes=10, repeats=1).selected("strong")
     ['a', 'b']
     """
-    settings = _settings(
+    options = make_options(
         method=method,
+        control=control,
+        alpha=alpha,
         probes=probes,
         level=level,
         folds=folds,
@@ -110,17 +120,16 @@ def forest_relevance(
     )
     lightgbm()  # say what is missing before any work is done
     design = make_design(formula, data, family=family, weights=weights, missing=missing, env=1)
-    return _analyse(design, method, settings)
+    return _analyse(design, options)
 
 
-def forest_design(design: Design, *, method: str = "removal", **options: Any) -> ForestResults:
+def forest_design(design: Design, **options: Any) -> ForestResults:
     """Analyse a design: everything that comes after the formula.
 
     Parameters
     ----------
     design : Design
         From :func:`relbounds.design.make_design` or :func:`relbounds.design.design_from_arrays`.
-    method : {"removal", "sequential"}
     **options
         Those of :func:`forest_relevance`, but for the ones that shape the design.
 
@@ -133,77 +142,50 @@ def forest_design(design: Design, *, method: str = "removal", **options: Any) ->
     >>> forest_design(design, probes=10, repeats=1).selected()
     ['x1']
     """
-    known = [name for name in Settings.__dataclass_fields__]
-    for name in options:
-        if name not in known:
+    return _analyse(design, make_options(**options))
+
+
+def _analyse(design: Design, options: ForestOptions) -> ForestResults:
+    _check_design(design)
+    problem = make_problem(design)
+    n_levels = 0 if design.levels is None else len(design.levels)
+    learner = Learner(design.family, n_levels, trees=options.trees)
+    find = removal_relevance if options.method == "removal" else sequential_relevance
+    # the fits are many and small, and the numbers must not depend on the thread count
+    with one_thread():
+        return ForestResults(design, find(problem, learner, options), options)
+
+
+def make_problem(design: Design) -> Problem:
+    """Return the design as arrays whose terms are judged as a whole.
+
+    Examples
+    --------
+    >>> from relbounds.design import design_from_arrays
+    >>> make_problem(design_from_arrays(np.eye(3), [1.0, 2.0, 4.0], family="regression")).units
+    ((0,), (1,), (2,))
+    """
+    units = tuple(term.columns for term in design.design_terms if term.part == "regular")
+    y = np.asarray(design.y, dtype=float)
+    return Problem(design.X, y, design.weights, units, design.levels, design.cluster)
+
+
+def _check_design(design: Design) -> None:
+    """Refuse what forests have no answer to."""
+    for part, columns in (("priv", design.Z), ("adjust", design.adjust)):
+        if columns.shape[1]:
+            kind = "privileged" if part == "priv" else "adjusting"
             raise OptionError(
-                f"There is no option '{name}'.{nearest(name, known)} The options are: {', '.join(known)}."
+                f"forest_relevance() has no {kind} part. Leave out '| {part}(...)', or use relbounds() for it."
             )
-    return _analyse(design, method, _settings(method=method, **options))
-
-
-def _analyse(design: Design, method: str, settings: Settings) -> ForestResults:
-    if design.Z.shape[1]:
+    if design.interval is not None or design.times is not None:
         raise OptionError(
-            "forest_relevance() has no privileged part. Leave out '| priv(...)', or use relbounds() for it."
+            "forest_relevance() cannot use responses that are known as intervals only. Use relbounds() for them."
         )
+    if not design.X.shape[1]:
+        raise DataError("The formula has no term, so that there is nothing to judge.")
     if len(design.y) < FEWEST_ROWS:
         raise DataError(
             f"{len(design.y)} rows are too few for held-out tests; {FEWEST_ROWS} are the least, "
             "and a hundred or more make sense."
         )
-    if design.levels is not None:
-        counts = np.bincount(np.asarray(design.y, dtype=int), minlength=len(design.levels) + 1)[1:]
-        rare = [level for level, n in zip(design.levels, counts, strict=True) if n < 2]
-        if rare:
-            raise DataError(
-                f"Level {rare[0]!r} of the response {design.response!r} has a single row; "
-                "held-out tests need two. Merge it with another level or drop the row."
-            )
-    problem = Problem(design.X, np.asarray(design.y, dtype=float), design.weights)
-    n_levels = 0 if design.levels is None else len(design.levels)
-    # One BLAS thread: the fits are many and small, and the numbers must not depend on the thread count.
-    with threadpool_limits(limits=1, user_api="blas"):
-        found = METHODS[method](problem, design.family, n_levels, settings)
-    return ForestResults(design, found, method, settings)
-
-
-def _settings(*, method: str, **given: Any) -> Settings:
-    if method not in METHODS:
-        words = " or ".join(map(repr, METHODS))
-        raise OptionError(f"method={method!r} is not known; use {words}.{nearest(str(method), METHODS)}")
-    published = method == "sequential"
-    if given.get("probes") is None:
-        given["probes"] = PROBES if published else Settings.probes
-    if given.get("level") is None:
-        given["level"] = LEVEL if published else Settings.level
-    for name, least in (("probes", 2), ("folds", 2), ("repeats", 1), ("trees", 1), ("seed", 0)):
-        if name in given:
-            given[name] = _whole(name, given[name], least)
-    for name in ("level", "stand_in"):
-        if name in given and not (_number(given[name]) and 0 < given[name] < 1):
-            raise OptionError(f"{name}={given[name]!r} must lie strictly between 0 and 1.")
-    if "tolerance" in given and not (_number(given["tolerance"]) and 0 <= given["tolerance"] < 1):
-        raise OptionError(f"tolerance={given['tolerance']!r} must be 0 or more and below 1.")
-    jobs = given.get("n_jobs", 1)
-    if isinstance(jobs, float) and jobs.is_integer():
-        jobs = given["n_jobs"] = int(jobs)
-    if not isinstance(jobs, numbers.Integral) or isinstance(jobs, bool) or jobs == 0:
-        raise OptionError(f"n_jobs={jobs!r} must be a whole number other than 0; -1 uses all cores.")
-    params = given.get("params") or ()
-    if params and not isinstance(params, Mapping | tuple):
-        raise OptionError("params must map LightGBM's setting names to values, such as {'max_depth': 4}.")
-    given["params"] = tuple(dict(params).items())
-    return Settings(**given)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # R hands over whole numbers as doubles
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise OptionError(f"{name}={value!r} must be a whole number, {least} or more.")
-    return int(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,27 @@ def likeness(X: Array, seed: int = 0) -> Likeness:
         mutual=_tidy(np.fmax(np.fmin(curve, curve.T), spearman)),
         told=_tidy(np.fmax(curve / most, spearman**2)),
     )
+
+
+def likeness_of_units(X: Array, units: Sequence[tuple[int, ...]], seed: int = 0) -> Likeness:
+    """Compare terms: as the most alike of their columns.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1, 1, 60)
+    >>> found = likeness_of_units(np.column_stack([x, -x, x**2]), [(0, 2), (1,)])
+    >>> found.either.shape, bool(found.mutual[0, 1] > 0.9)
+    ((2, 2), True)
+    """
+    found = likeness(X, seed)
+    if all(len(unit) == 1 for unit in units):
+        order = np.ix_(*2 * ([unit[0] for unit in units],))
+        return Likeness(found.either[order], found.mutual[order], found.told[order])
+
+    def join(matrix: Array) -> Array:
+        return _tidy(np.array([[matrix[np.ix_(a, b)].max() for b in units] for a in units]))
+
+    return Likeness(join(found.either), join(found.mutual), join(found.told))
 
 
 def _tidy(matrix: Array) -> Array:

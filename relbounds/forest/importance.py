@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.forest.learner import Learner, Problem, objective, train
+from relbounds.forest.options import ForestOptions
 from relbounds.noise_intervals import Interval, prediction_interval, tail_probability
 from relbounds.parallel import run
-from relbounds.progress import Hook, stage
+from relbounds.progress import stage
 from relbounds.seeds import stream
 
 Array = NDArray[np.float64]
@@ -66,30 +67,28 @@ def shadow_importance(
     learner: Learner,
     clusters: list[tuple[int, ...]],
     copies: list[tuple[int, ...]],
-    *,
-    seed: int,
-    n_jobs: int = 1,
-    progress: bool | Hook | None = None,
+    options: ForestOptions,
 ) -> tuple[Array, Array]:
-    """Return each feature's mean share of the forest's gain, and the shares of all permuted shadows.
+    """Return each term's mean share of the forest's gain, and the shares of all permuted shadows.
 
     Parameters
     ----------
     clusters : list of tuple
         Look-alikes that take turns.
     copies : list of tuple
-        Features so alike that they are one: they share their importance, which is steadier than each one's own.
+        Terms so alike that they are one: they share their importance, which is steadier than each one's own.
     """
     rounds = max(*np.clip([SHADOWS // len(clusters) + 1], *ROUNDS), *map(len, clusters))
-    turns = [stream(seed, "turns", c[0]).permutation(c) for c in clusters]
+    turns = [stream(options.seed, "turns", c[0]).permutation(c) for c in clusters]
     tasks = [(r, [int(turn[r % len(turn)]) for turn in turns]) for r in range(rounds)]
-    with stage("importance", rounds, progress) as done:
-        found = run(_round, tasks, shared=(problem, learner, seed), n_jobs=n_jobs, progress=done)
-    total = np.zeros(problem.X.shape[1])
-    count = np.zeros(problem.X.shape[1])
-    for (_, columns), (real, _) in zip(tasks, found, strict=True):
-        total[columns] += real
-        count[columns] += 1
+    with stage("importance", rounds, options.progress) as done:
+        shared = (problem, learner, options.seed)
+        found = run(_round, tasks, shared=shared, n_jobs=options.n_jobs, progress=done)
+    total = np.zeros(len(problem.units))
+    count = np.zeros(len(problem.units))
+    for (_, units), (real, _) in zip(tasks, found, strict=True):
+        total[units] += real
+        count[units] += 1
     for members in copies:
         total[list(members)] = total[list(members)].sum()
         count[list(members)] = count[list(members)].sum()
@@ -97,12 +96,18 @@ def shadow_importance(
 
 
 def _round(task: tuple[int, list[int]], shared: tuple[Problem, Learner, int]) -> tuple[Array, Array]:
-    (number, columns), (problem, learner, seed) = task, shared
+    (number, units), (problem, learner, seed) = task, shared
     rng = stream(seed, "shadows", number)
-    X = problem.X[:, columns]
-    shadows = rng.permuted(X, axis=0)
+    owner = [i for i, unit in enumerate(units) for _ in problem.units[unit]]
+    X = problem.X[:, problem.columns(units)]
+    # the columns of a term are permuted together, different terms each for itself
+    orders = np.argsort(rng.random((len(units), len(X))), axis=1)
+    shadows = np.take_along_axis(X, orders[owner].T, axis=0)
     params = {**FOREST, **objective(learner), "seed": int(rng.integers(2**31 - 1))}
-    booster = train(params, np.column_stack([X, shadows]), problem.y, problem.weights, learner, TREES)
-    gain = booster.feature_importance("gain")
+    rows = Problem(np.column_stack([X, shadows]), problem.y, problem.weights)
+    gain = train(params, rows, learner, trees=TREES).feature_importance("gain")
     gain = gain / max(gain.sum(), 1e-300)
-    return gain[: len(columns)], gain[len(columns) :]
+    real, shadow = np.zeros(len(units)), np.zeros(len(units))
+    np.add.at(real, owner, gain[: len(owner)])
+    np.add.at(shadow, owner, gain[len(owner) :])
+    return real, shadow

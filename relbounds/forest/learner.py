@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.errors import MissingExtraError
+from relbounds.errors import DataError, MissingExtraError
+from relbounds.folds import deal_folds
 from relbounds.seeds import stream
 
 Array = NDArray[np.float64]
+
+CLASSES = ("binary", "nominal")
+"""Families whose predictions are probabilities."""
 
 RIDGE = 1.0
 """Penalty of the linear score on standardised features: enough for separable or collinear data."""
@@ -70,11 +74,26 @@ class Learner:
 
 @dataclass(frozen=True)
 class Problem:
-    """Standardised features, response (codes from 1, or numbers) and case weights."""
+    """Standardised features, response (codes from 1, or numbers) and case weights.
+
+    `units`: the columns of each term, which are judged, permuted and taken away together. `levels`: those of the
+    response, None for numbers; `cluster`: rows that belong together.
+    """
 
     X: Array
     y: Array
     weights: Array
+    units: tuple[tuple[int, ...], ...] = ()
+    levels: tuple[Any, ...] | None = None
+    cluster: NDArray[np.intp] | None = None
+
+    def take(self, rows: NDArray[Any]) -> Problem:
+        """Return some of the rows, without their clusters."""
+        return Problem(self.X[rows], self.y[rows], self.weights[rows], self.units, self.levels)
+
+    def columns(self, units: Iterable[int]) -> list[int]:
+        """Return the columns of some terms."""
+        return [column for unit in units for column in self.units[unit]]
 
 
 def losses(family: str, y: Array, prediction: Array) -> Array:
@@ -110,27 +129,32 @@ def constant_loss(problem: Problem, learner: Learner) -> float:
     return float(np.average(losses(learner.family, y, prediction), weights=c))
 
 
-def splits(y: Array, family: str, folds: int, repeats: int, seed: int) -> list[tuple[NDArray[np.intp], int]]:
-    """Return, per repeat and fold, the held-out rows and a seed; every level is spread over the folds.
+Held = list[tuple[NDArray[np.intp], int]]
+
+
+def splits(problem: Problem, folds: int, repeats: int, seed: int) -> tuple[Held, tuple[str, ...]]:
+    """Return, per repeat and fold, the held-out rows and a seed; and notes on levels too small for so many folds.
 
     Examples
     --------
-    >>> held = splits(np.array([1.0, 1.0, 2.0, 2.0]), "binary", folds=2, repeats=1, seed=0)
+    >>> problem = Problem(np.zeros((4, 1)), np.array([1.0, 1.0, 2.0, 2.0]), np.ones(4), levels=("no", "yes"))
+    >>> held, notes = splits(problem, folds=2, repeats=1, seed=0)
     >>> sorted(np.concatenate([rows for rows, _ in held]).tolist())
     [0, 1, 2, 3]
     """
-    out = []
+    out: Held = []
+    notes: tuple[str, ...] = ()
     for repeat in range(repeats):
         rng = stream(seed, "forest folds", repeat)
-        # rows sorted by response, ties in random order, dealt out like cards: each fold sees the same spread
-        order = np.lexsort((rng.random(len(y)), y))
-        fold = np.empty(len(y), dtype=np.intp)
-        for start in range(0, len(y), folds):
-            hand = order[start : start + folds]
-            fold[hand] = rng.permutation(folds)[: len(hand)]
-        for k in range(folds):
+        fold, notes = deal_folds(problem.y, problem.levels, folds, int(rng.integers(2**30)), problem.cluster)
+        for k in range(int(fold.max()) + 1):
             out.append((np.flatnonzero(fold == k), int(rng.integers(2**30))))
-    return out
+    if not out:
+        raise DataError(
+            "No level has two rows, so that nothing can be held out. Merge levels, or use family='regression' where "
+            "the levels are numbers."
+        )
+    return out, notes
 
 
 def _ridge(X: Array, y: Array, c: Array) -> tuple[Array, Array]:
@@ -168,8 +192,9 @@ def _logistic(X: Array, target: Array, c: Array, steps: int = 12) -> tuple[Array
     return w, score - c * (target - p) * leverage / np.maximum(1 - c * v * leverage, 0.05)
 
 
-def _linear_scores(learner: Learner, X: Array, y: Array, c: Array, X_new: Array) -> tuple[Array, Array]:
+def _linear_scores(learner: Learner, rows: Problem, X_new: Array) -> tuple[Array, Array]:
     """Return the linear start for the training rows (each as if left out) and for new rows."""
+    X, y, c = rows.X, rows.y, rows.weights
     new = np.column_stack([np.ones(len(X_new)), X_new])
     if learner.family in ("ordinal", "regression"):
         w, held = _ridge(X, y, c)
@@ -191,13 +216,7 @@ def objective(learner: Learner) -> dict[str, Any]:
 
 
 def train(
-    params: dict[str, Any],
-    X: Array,
-    y: Array,
-    c: Array,
-    learner: Learner,
-    trees: int,
-    start: Array | None = None,
+    params: dict[str, Any], rows: Problem, learner: Learner, *, trees: int, start: Array | None = None
 ) -> Any:
     """Fit LightGBM on one thread, so that the trees are the same wherever they are grown."""
     lgb = lightgbm()
@@ -208,8 +227,8 @@ def train(
         "force_col_wise": True,
         "feature_pre_filter": False,
     }
-    label = y - 1 if learner.family in ("binary", "nominal") else y
-    data = lgb.Dataset(X, label=label, weight=c, init_score=start, params={**params, **fixed})
+    label = rows.y - 1 if learner.family in CLASSES else rows.y
+    data = lgb.Dataset(rows.X, label=label, weight=rows.weights, init_score=start, params={**params, **fixed})
     # lgb.train() would write the model as text and read it back: a quarter of the time on small data
     booster = lgb.Booster({**params, **fixed}, data)
     for _ in range(trees):
@@ -217,15 +236,16 @@ def train(
     return booster
 
 
-def fit_predict(learner: Learner, X: Array, y: Array, c: Array, X_new: Array, seed: int) -> Array:
+def fit_predict(learner: Learner, rows: Problem, X_new: Array, seed: int) -> Array:
     """Fit on the training rows and predict new ones: probabilities for classes, numbers otherwise."""
     start = new_start = None
-    if learner.linear and X.shape[1]:
-        start, new_start = _linear_scores(learner, X, y, c, X_new)
-    if X.shape[1] == 0:  # nothing left to learn from: a constant column gives the constant forest
-        X, X_new = np.zeros((len(X), 1)), np.zeros((len(X_new), 1))
+    if learner.linear and rows.X.shape[1]:
+        start, new_start = _linear_scores(learner, rows, X_new)
+    if rows.X.shape[1] == 0:  # nothing left to learn from: a constant column gives the constant forest
+        rows, X_new = replace(rows, X=np.zeros((len(rows.X), 1))), np.zeros((len(X_new), 1))
     params = {**dict(learner.params), **objective(learner), "seed": seed}
-    raw = train(params, X, y, c, learner, learner.trees, start).predict(X_new, raw_score=True, num_threads=1)
+    booster = train(params, rows, learner, trees=learner.trees, start=start)
+    raw = booster.predict(X_new, raw_score=True, num_threads=1)
     if new_start is not None:
         raw = raw + new_start
     if learner.family == "binary":
@@ -241,27 +261,29 @@ def fit_predict(learner: Learner, X: Array, y: Array, c: Array, X_new: Array, se
 def heldout(
     learner: Learner,
     problem: Problem,
-    columns: Sequence[int],
-    held: list[tuple[NDArray[np.intp], int]],
+    units: Sequence[int],
+    held: Held,
     *,
     gone: Sequence[int] = (),
     extra: Array | None = None,
 ) -> Array:
-    """Return the held-out loss of every row, averaged over repeats, of models on some columns.
+    """Return the held-out loss of every row, averaged over repeats, of models on some terms; NaN if never held out.
 
     Parameters
     ----------
-    columns : sequence of int
-        The features at hand.
+    units : sequence of int
+        The terms at hand.
     gone : sequence of int
         Those among them that are taken away: their rows are shuffled anew for every fit. The number of
-        columns stays, so that a model without a feature differs from one with it in nothing but what the
-        feature tells.
+        columns stays, so that a model without a term differs from one with it in nothing but what the
+        term tells.
     extra : array, optional
-        A further column.
+        Further columns.
     """
-    X = problem.X[:, list(columns)]
-    places = [i for i, k in enumerate(columns) if k in set(gone)]
+    columns = problem.columns(units)
+    X = problem.X[:, columns]
+    away = set(problem.columns(gone))
+    places = [i for i, k in enumerate(columns) if k in away]
     if extra is not None:
         X = np.column_stack([X, extra])
     total, count = np.zeros(len(problem.y)), np.zeros(len(problem.y))
@@ -271,7 +293,14 @@ def heldout(
             X[:, places] = X[shuffle][:, places]
         seen = np.ones(len(problem.y), dtype=bool)
         seen[rows] = False
-        guess = fit_predict(learner, X[seen], problem.y[seen], problem.weights[seen], X[rows], seed)
+        guess = fit_predict(learner, replace(problem.take(seen), X=X[seen]), X[rows], seed)
         total[rows] += losses(learner.family, problem.y[rows], guess)
         count[rows] += 1
-    return total / count
+    with np.errstate(invalid="ignore"):
+        return total / count
+
+
+def mean_loss(problem: Problem, rows: Array) -> float:
+    """Return the weighted mean of the losses of the rows that were held out."""
+    known = ~np.isnan(rows)
+    return float(np.average(rows[known], weights=problem.weights[known]))

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from relbounds.design import Design
-from relbounds.forest.facts import Found, Settings
-from relbounds.forest.importance import chance
+from relbounds.forest.facts import Found
+from relbounds.forest.options import ForestOptions
 from relbounds.protocol import Results
 from relbounds.show.facts import Facts
 
@@ -44,16 +44,21 @@ class ForestResults(Results):
 
     _title = "forest relevance"
     _kind = "forest"
-    _made_of = (Design, Found, Settings)
+    _made_of = (Design, Found, ForestOptions)
 
-    def __init__(self, design: Design, found: Found, method: str, settings: Settings) -> None:
+    def __init__(self, design: Design, found: Found, options: ForestOptions) -> None:
         super().__init__(design, make_table(design, found), found.notes)
-        self.method, self._found, self._settings = method, found, settings
+        self._found, self._options = found, options
+
+    @property
+    def method(self) -> str:
+        """The method: "removal" or "sequential"."""
+        return self._options.method
 
     @property
     def options(self) -> dict[str, Any]:
         """The options of the analysis."""
-        return {"method": self.method, **vars(self._settings)}
+        return dict(vars(self._options))
 
     @property
     def loss(self) -> float:
@@ -86,10 +91,10 @@ class ForestResults(Results):
             One row a group: `members` (names), `size`, `removal_loss` (of all members together, as a share
             of what the features explain), `similarity` (at which the cluster forms).
         """
-        names, span = self.design.names, _span(self._found)
+        names, span = self.table.index, _span(self._found)
         rows = [
             {
-                "members": [names[k] for k in group.members],
+                "members": [str(names[k]) for k in group.members],
                 "size": len(group.members),
                 "removal_loss": group.loss / span,
                 "similarity": group.similarity,
@@ -147,8 +152,8 @@ class ForestResults(Results):
             title=title,
         )
 
-    def _content(self) -> tuple[Design, Found, str, Settings]:
-        return self.design, self._found, self.method, self._settings
+    def _content(self) -> tuple[Design, Found, ForestOptions]:
+        return self.design, self._found, self._options
 
     @classmethod
     def _rebuild(cls, content: Any) -> Self:
@@ -162,20 +167,19 @@ def _span(found: Found) -> float:
 
 
 def make_table(design: Design, found: Found) -> pd.DataFrame:
-    """Gather the findings into one table, one row a feature."""
-    from statsmodels.stats.multitest import multipletests
-
+    """Gather the findings into one table, one row a term."""
+    terms = [term for term in design.design_terms if term.part == "regular"]
     span = _span(found)
     lower = np.maximum(np.nan_to_num(found.removal, nan=0.0), 0.0) / span
     upper = np.fmax(lower, np.nan_to_num(found.alone, nan=0.0) / span)
-    group = np.full(len(design.names), pd.NA, dtype=object)
+    group = np.full(len(terms), pd.NA, dtype=object)
     for number, one in enumerate(found.groups, start=1):
         group[list(one.members)] = number
-    p = chance(found.importance, found.importance_noise)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "part": "regular",
-            "term": list(design.terms),
+            "term": [term.name for term in terms],
+            "row": "term",
             "lower": lower,
             "upper": upper,
             "importance": found.importance,
@@ -183,11 +187,10 @@ def make_table(design: Design, found: Found) -> pd.DataFrame:
             "removal_loss": found.removal,
             "removal_noise": found.removal_noise.upper,
             "replaceable": np.clip(found.replaceable, 0.0, 1.0),
-            "p_noise": p,
-            "p_adjusted": multipletests(p, method="fdr_bh")[1],
+            "p_noise": found.p,
+            "p_adjusted": found.p_adjusted,
             "group": pd.array(group, dtype="Int64"),
             "relevance": found.relevance,
         },
-        index=pd.Index(design.names, name="feature"),
+        index=pd.Index([term.title for term in terms], name="feature"),
     )
-    return table

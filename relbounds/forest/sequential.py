@@ -15,7 +15,7 @@ Where the published text is open or at odds with the published tables, this is h
   With a seed for each forest the intervals widen so much that at this level hardly any feature is strong.
 
 The published tables of the linear sets show a training accuracy of 1.00, which a forest of the published
-settings (at least 20 rows a leaf) does not reach, and call all of M strong. Both come out if the interval and M
+options (at least 20 rows a leaf) does not reach, and call all of M strong. Both come out if the interval and M
 are taken from boosted trees at LightGBM's defaults, which fit the training rows exactly, while the loss without
 a feature is that of a forest: `BOOSTED` does this, for comparison only.
 """
@@ -23,21 +23,29 @@ a feature is that of a forest: `BOOSTED` does this, for comparison only.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from relbounds.errors import MissingExtraError
-from relbounds.forest.facts import Array, Found, Settings
-from relbounds.forest.learner import Learner, Problem, constant_loss, lightgbm, losses, objective, train
-from relbounds.noise_intervals import prediction_interval
+from relbounds.forest.facts import Array, Found
+from relbounds.forest.learner import (
+    CLASSES,
+    Learner,
+    Problem,
+    constant_loss,
+    lightgbm,
+    losses,
+    objective,
+    train,
+)
+from relbounds.forest.options import ForestOptions
+from relbounds.noise_intervals import prediction_interval, tail_probability
 from relbounds.parallel import run
 from relbounds.progress import stage
 from relbounds.seeds import stream
 
-PROBES = 50
-LEVEL = 1 - 1e-6
 FOREST: dict[str, Any] = {
     "boosting": "rf",
     "bagging_fraction": 0.632,
@@ -66,65 +74,70 @@ BORUTA: dict[str, Any] = {"n_estimators": "auto", "perc": 70, "alpha": 0.01, "ma
 
 
 def sequential_relevance(
-    problem: Problem, family: str, n_levels: int, settings: Settings, models: Models = FORESTS
+    problem: Problem, learner: Learner, options: ForestOptions, models: Models = FORESTS
 ) -> Found:
-    """Classify every feature by the published sequence of tests."""
-    learner = Learner(family, n_levels, trees=settings.trees)
-    d = problem.X.shape[1]
-    with stage("Boruta", None, settings.progress):
-        found = boruta(problem, learner, settings)
-    importance = np.array([_fit(problem.X, problem, learner, settings, models.noise)[1]]).ravel()
-    with stage("probes", settings.probes, settings.progress) as done:
-        probes = run(
-            _probe,
-            list(range(settings.probes)),
-            shared=(problem, learner, settings, models),
-            n_jobs=settings.n_jobs,
-            progress=done,
-        )
-    loss_noise = prediction_interval(np.array([loss for loss, _ in probes]), settings.level)
-    importance_noise = prediction_interval(np.array([share for _, share in probes]), settings.level)
+    """Classify every column by the published sequence of tests; a term is what the best of its columns is."""
+    learner = replace(learner, trees=options.trees)
+    with stage("Boruta", None, options.progress):
+        found = boruta(problem, learner, options)
+    importance = np.array([_fit(problem, learner, options, models.noise)[1]]).ravel()
+    shared = (problem, learner, options, models)
+    with stage("probes", options.probes, options.progress) as done:
+        probes = run(_probe, list(range(options.probes)), shared=shared, n_jobs=options.n_jobs, progress=done)
+    loss_noise = prediction_interval(np.array([loss for loss, _ in probes]), options.level)
+    importance_noise = prediction_interval(np.array([share for _, share in probes]), options.level)
     sparse = importance > importance_noise.upper
     found = found | sparse
     kept, minimal = np.flatnonzero(found), np.flatnonzero(sparse).tolist()
-    with stage("removal", len(minimal), settings.progress) as done:
-        without = run(
-            _removed,
-            minimal,
-            shared=(problem, learner, settings, models, kept),
-            n_jobs=settings.n_jobs,
-            progress=done,
+    with stage("removal", len(minimal), options.progress) as done:
+        without = np.array(
+            run(_removed, minimal, shared=(*shared, kept), n_jobs=options.n_jobs, progress=done)
         )
-    base = float(np.mean(loss_noise.values)) if settings.probes else 0.0
-    removal = np.full(d, np.nan)
-    removal[minimal] = np.array(without) - base
-    strong = np.zeros(d, dtype=bool)
+    base = float(np.mean(loss_noise.values)) if options.probes else 0.0
+    removal, strong = np.full(len(found), np.nan), np.zeros(len(found), dtype=bool)
+    removal[minimal] = without - base
     # the only relevant feature cannot have a stand-in
-    strong[minimal] = np.array(without) > loss_noise.upper if len(kept) > 1 else True
-    missing = np.full(d, np.nan)
+    strong[minimal] = without > loss_noise.upper if len(kept) > 1 else True
+    strong, found = (np.array([part[list(u)].any() for u in problem.units]) for part in (strong, found))
+    importance = np.array([importance[list(u)].max() for u in problem.units])
+    p = tail_probability(importance, importance_noise)
+    missing = np.full(len(problem.units), np.nan)
     return Found(
         importance=importance,
-        removal=removal,
+        removal=np.array([_largest(removal[list(u)]) for u in problem.units]),
         alone=missing,
         replaceable=missing,
         relevance=np.where(strong, "strong", np.where(found, "weak", "irrelevant")),
+        p=p,
+        p_adjusted=_adjusted(p),
         importance_noise=importance_noise,
-        removal_noise=prediction_interval(loss_noise.values - base, settings.level),
+        removal_noise=prediction_interval(loss_noise.values - base, options.level),
         groups=(),
         loss=base,
         constant=_constant(problem, learner),
-        learner="forest, training loss",
+        linear=False,
     )
 
 
+def _largest(values: Array) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.max()) if len(known) else np.nan
+
+
+def _adjusted(p: Array) -> Array:
+    from statsmodels.stats.multitest import multipletests  # slow to load
+
+    return np.asarray(multipletests(p, method="fdr_bh")[1])
+
+
 def _constant(problem: Problem, learner: Learner) -> float:
-    if learner.family not in ("binary", "nominal"):
+    if learner.family not in CLASSES:
         return constant_loss(problem, learner)
     counts = np.bincount(problem.y.astype(int), weights=problem.weights)
     return float(1 - counts.max() / counts.sum())
 
 
-def boruta(problem: Problem, learner: Learner, settings: Settings) -> np.ndarray:
+def boruta(problem: Problem, learner: Learner, options: ForestOptions) -> np.ndarray:
     """Return which features Boruta confirms, with the forest of the published method inside.
 
     Examples
@@ -132,7 +145,7 @@ def boruta(problem: Problem, learner: Learner, settings: Settings) -> np.ndarray
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 4))
     >>> problem = Problem(X, 1.0 + (X[:, 0] > 0), np.ones(200))
-    >>> boruta(problem, Learner("binary", 2), Settings()).tolist()
+    >>> boruta(problem, Learner("binary", 2), ForestOptions()).tolist()
     [True, False, False, False]
     """
     lgb = lightgbm()
@@ -143,7 +156,7 @@ def boruta(problem: Problem, learner: Learner, settings: Settings) -> np.ndarray
             "method='sequential' needs Boruta, which is not installed. "
             "Install the extra: pip install 'relbounds[forest]'."
         ) from error
-    classes = learner.family in ("binary", "nominal")
+    classes = learner.family in CLASSES
     maker = lgb.LGBMClassifier if classes else lgb.LGBMRegressor
     forest = maker(
         boosting_type="rf",
@@ -158,7 +171,7 @@ def boruta(problem: Problem, learner: Learner, settings: Settings) -> np.ndarray
         force_col_wise=True,
         verbose=-1,
     )
-    state = np.random.RandomState(settings.seed)  # what the package asks for
+    state = np.random.RandomState(options.seed)  # what the package asks for
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         selector = BorutaPy(forest, random_state=state, **BORUTA).fit(problem.X, problem.y)
@@ -166,34 +179,35 @@ def boruta(problem: Problem, learner: Learner, settings: Settings) -> np.ndarray
 
 
 def _fit(
-    X: Array, problem: Problem, learner: Learner, settings: Settings, model: tuple[tuple[str, Any], ...]
+    rows: Problem, learner: Learner, options: ForestOptions, model: tuple[tuple[str, Any], ...]
 ) -> tuple[float, Array]:
     """Return the training loss of a model and the gain of its features."""
-    seed = int(stream(settings.seed, "sparse forest").integers(2**30))
-    params = {**dict(model), **dict(settings.params), **objective(learner), "seed": seed}
-    booster = train(params, X, problem.y, problem.weights, learner, learner.trees)
-    guess = booster.predict(X, num_threads=1)
-    if learner.family in ("binary", "nominal"):
+    seed = int(stream(options.seed, "sparse forest").integers(2**30))
+    params = {**dict(model), **dict(options.params), **objective(learner), "seed": seed}
+    booster = train(params, rows, learner, trees=learner.trees)
+    guess = booster.predict(rows.X, num_threads=1)
+    if learner.family in CLASSES:
         # the published loss: the share of rows in the wrong class
         code = (guess > 0.5) + 1 if learner.family == "binary" else np.argmax(guess, axis=1) + 1
-        rows = (code != problem.y).astype(float)
+        wrong = (code != rows.y).astype(float)
     else:
-        rows = losses(learner.family, problem.y, guess)
-    return float(np.average(rows, weights=problem.weights)), booster.feature_importance("gain")
+        wrong = losses(learner.family, rows.y, guess)
+    return float(np.average(wrong, weights=rows.weights)), booster.feature_importance("gain")
 
 
-def _probe(number: int, shared: tuple[Problem, Learner, Settings, Models]) -> tuple[float, float]:
-    problem, learner, settings, models = shared
-    rng = stream(settings.seed, "forest probes", number)
+def _probe(number: int, shared: tuple[Problem, Learner, ForestOptions, Models]) -> tuple[float, float]:
+    problem, learner, options, models = shared
+    rng = stream(options.seed, "forest probes", number)
     column = rng.permutation(problem.X[:, rng.integers(problem.X.shape[1])])
-    loss, gain = _fit(np.column_stack([problem.X, column]), problem, learner, settings, models.noise)
+    wider = replace(problem, X=np.column_stack([problem.X, column]))
+    loss, gain = _fit(wider, learner, options, models.noise)
     return loss, float(gain[-1])
 
 
-def _removed(k: int, shared: tuple[Problem, Learner, Settings, Models, np.ndarray]) -> float:
-    problem, learner, settings, models, kept = shared
-    rng = stream(settings.seed, "forest losses", k)
+def _removed(k: int, shared: tuple[Problem, Learner, ForestOptions, Models, np.ndarray]) -> float:
+    problem, learner, options, models, kept = shared
+    rng = stream(options.seed, "forest losses", k)
     X = problem.X[:, kept].copy()
     place = int(np.flatnonzero(kept == k)[0])
     X[:, place] = rng.permutation(X[:, place])
-    return _fit(X, problem, learner, settings, models.removal)[0]
+    return _fit(replace(problem, X=X), learner, options, models.removal)[0]

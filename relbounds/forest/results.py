@@ -57,8 +57,8 @@ class ForestResults(Results):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the analysis."""
-        return dict(vars(self._options))
+        """The options that the numbers depend on, and `n_jobs`."""
+        return {name: value for name, value in vars(self._options).items() if name != "progress"}
 
     @property
     def loss(self) -> float:

@@ -50,7 +50,9 @@ def copies_fit():
     return rb.forest_relevance("kind ~ .", data, **QUICK)
 
 
-@pytest.mark.parametrize("seed", [0, 2, 3])
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_sees_a_product_that_linear_bounds_cannot_see(seed):
     data = product_of_two(seed)
     fit = rb.forest_relevance("grade ~ .", data, **QUICK)

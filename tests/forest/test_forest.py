@@ -204,7 +204,7 @@ def test_saved_and_loaded(product_fit, tmp_path):
     pd.testing.assert_frame_equal(again.table, product_fit.table)
     assert str(again) == str(product_fit)
     assert again.options == product_fit.options
-    with pytest.raises(rb.DataError, match="not a saved relbounds fit"):
+    with pytest.raises(rb.DataError, match="holds a forest"):
         rb.RelboundsResults.from_bytes(product_fit.to_bytes())
 
 

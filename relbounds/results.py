@@ -908,12 +908,20 @@ class RelboundsResults(Results):
         """
         from relbounds.show.figures.scores import Scores, plot_scores
 
-        design = self.design
-        truth = design.y if newdata is None else design.transform_response(newdata)
-        thresholds = np.zeros(0) if design.levels is None else self.baseline.thresholds.to_numpy()
-        scores = Scores(
-            self.decision_function(newdata).to_numpy(), truth, design.levels, thresholds, design.response
-        )
+        design, base = self.design, self.baseline
+        answers, _ = self._answers(newdata)
+        truth = np.asarray(design.y if newdata is None else answers.y, dtype=float)
+        values = np.asarray(self.decision_function(newdata), dtype=float)
+        if design.levels is None:
+            truth = truth if newdata is None else self._in_units(truth)
+            return plot_scores(Scores(values, truth, None, np.zeros(0), design.response), ax, legend=legend)
+        if design.family == "nominal":
+            values = _margins(values - base.thresholds.to_numpy(), truth)
+            scores = Scores(
+                values, truth, design.levels, np.zeros(1), design.response, "margin over the next level"
+            )
+        else:
+            scores = Scores(values, truth, design.levels, base.thresholds.to_numpy(), design.response)
         return plot_scores(scores, ax, legend=legend, seed=seed)
 
     def plot_tuning(self, ax: Axes | None = None, *, legend: bool = True) -> Axes:
@@ -1101,6 +1109,8 @@ class RelboundsResults(Results):
     def _sections(self) -> list[Section]:
         from relbounds.show import report
 
+        if self.table["upper"].isna().all():  # no bounds were asked for
+            return [report.table_section(self.facts, "Weights"), self._model_section()]
         bounds = report.figure_block(
             self.plot(),
             "The least and the most that any equivalent model uses each term. Dashed: what noise reaches by chance.",
@@ -1149,6 +1159,17 @@ class RelboundsResults(Results):
     @classmethod
     def _rebuild(cls, content: Any) -> Self:
         return cls(content)
+
+
+def _margins(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return by how much each row's own level is ahead of the best other one; missing where its level is."""
+    out = np.full(len(scores), np.nan)
+    known = np.flatnonzero(~np.isnan(truth))
+    own = truth[known].astype(int) - 1
+    rivals = scores[known].copy()
+    rivals[np.arange(len(known)), own] = -np.inf
+    out[known] = scores[known, own] - rivals.max(axis=1)
+    return out
 
 
 def load(path: str | Path, functions: Mapping[str, Any] | None = None) -> Any:

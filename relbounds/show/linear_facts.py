@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from relbounds.linear.families import family_of
 from relbounds.linear.fitted import Fitted
 from relbounds.show.facts import Facts, Pairs
@@ -33,6 +35,12 @@ LEVELS = (
     "average level, with their signed range."
 )
 BALANCED = "Balance: at each threshold both sides weigh the same, however many observations each has."
+BALANCED_CLASSES = "Balance: every level weighs the same, however many observations it has."
+WEIGHTS = "weight is a term's weight in the best model, as a share of its norm."
+ABOUT = {
+    "nominal": "Levels have no order: the use of a term is its largest contrast between two levels of the response.",
+    "survival": "A higher score means longer survival.",
+}
 COLUMN_ROWS = "The row of a term with several columns is the sum of their absolute weights."
 ADJUSTED = "Adjusting covariates are in every model without penalty; they have coefficients and ranges, but no class."
 
@@ -48,11 +56,13 @@ def linear_facts(fitted: Fitted, training: float | None) -> Facts:
     """
     design = fitted.design
     return Facts(
-        title="Relevance bounds" + (" under constraints" if fitted.wishes else ""),
+        title=_title(fitted),
         formula=design.formula,
         response=design.response,
         table=fitted.table,
-        columns=tuple(name for name in COLUMNS if name in fitted.table),
+        columns=tuple(
+            name for name in COLUMNS if name in fitted.table and _says_anything(fitted.table[name])
+        ),
         left=_left(fitted),
         right=_right(fitted, training),
         notes=(*_explained(fitted), *design.notes, *fitted.notes),
@@ -64,6 +74,21 @@ def linear_facts(fitted: Fitted, training: float | None) -> Facts:
         compared=_compared(fitted, training),
         methods=linear_methods(fitted),
     )
+
+
+def _title(fitted: Fitted) -> str:
+    if not _has_bounds(fitted):
+        return "Linear model"
+    return "Relevance bounds" + (" under constraints" if fitted.wishes else "")
+
+
+def _has_bounds(fitted: Fitted) -> bool:
+    return bool(fitted.polytopes) or fitted.no_relation
+
+
+def _says_anything(values: pd.Series) -> bool:
+    """Say whether a column holds anything to read: classes without order have no signs, for one."""
+    return bool((values.notna() & (values.astype(str) != "")).any())
 
 
 def constraints_of(fitted: Fitted) -> dict[str, tuple[float, float]]:
@@ -106,8 +131,9 @@ def _left(fitted: Fitted) -> Pairs:
     pairs += [
         ("Dropped (missing):", str(design.n_dropped)),
         ("Terms:", _terms(fitted)),
-        ("Strong/weak/irrelevant:", count_classes(fitted.table)),
     ]
+    if _has_bounds(fitted):
+        pairs.append(("Strong/weak/irrelevant:", count_classes(fitted.table)))
     if fitted.privileged is not None:
         pairs += _privileged(fitted)
     return tuple(pairs)
@@ -134,15 +160,11 @@ def _terms(fitted: Fitted) -> str:
 
 
 def _privileged(fitted: Fitted) -> list[tuple[str, str]]:
-    """Return how privileged features were used, and the scores of every way that was tried."""
+    """Return how privileged features were used; a note has the scores of every way that was tried."""
     help, kind = fitted.privileged, fitted.tuning.kind
     assert help is not None
     chosen = " (chosen)" if fitted.options.privileged == "auto" else ""
     pairs = [("Privileged:", f"{help.way}{chosen}")]
-    if help.tried:
-        pairs.append(
-            (f"{fitted.tuning.metric} tried:", ", ".join(f"{k} {v:.3f}" for k, v in help.tried.items()))
-        )
     if kind.slack:
         pairs.append(("Gamma, residual price:", f"{kind.gamma:g}, {kind.residual:g}"))
     return pairs
@@ -209,9 +231,12 @@ def _certificate(fitted: Fitted) -> str:
 
 
 def _explained(fitted: Fitted) -> list[str]:
-    table, notes = fitted.table, [MEANING]
+    table, family = fitted.table, fitted.design.family
+    notes = [MEANING] if _has_bounds(fitted) else [WEIGHTS]
     if fitted.tuning.kind.balance:
-        notes.append(BALANCED)
+        notes.append(BALANCED_CLASSES if family == "nominal" else BALANCED)
+    if family in ABOUT:
+        notes.append(ABOUT[family])
     if (table["row"] == "level").any():
         notes.append(LEVELS)
     if (table["row"] == "column").any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -48,6 +48,8 @@ class Scores:
     thresholds : ndarray
         Between the levels; empty for a number.
     response : str
+    axis : str
+        What is drawn along the horizontal axis.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Scores:
     levels: tuple[Any, ...] | None
     thresholds: np.ndarray
     response: str
+    axis: str = "score w.x"
 
     def known(self) -> Scores:
         """Return the rows of which both score and truth are known; an error without any."""
@@ -67,7 +70,7 @@ class Scores:
         if not known.any():
             raise OptionError("There is no complete row to draw: every row misses the response or a feature.")
         truth = np.asarray(self.truth, dtype=float)[known]
-        return Scores(self.scores[known], truth, self.levels, self.thresholds, self.response)
+        return replace(self, scores=self.scores[known], truth=truth)
 
 
 def plot_scores(scores: Scores, ax: Axes | None = None, *, legend: bool = True, seed: int = 0) -> Axes:
@@ -117,7 +120,7 @@ def plot_scores(scores: Scores, ax: Axes | None = None, *, legend: bool = True, 
     ax.set_ylim(-0.6, len(levels) - 0.4)
     _draw_thresholds(ax, np.asarray(scores.thresholds, dtype=float), levels)
     ax.set_yticks(range(len(levels)), labels=[shorten(level) for level in levels])
-    ax.set_xlabel("score w.x")
+    ax.set_xlabel(scores.axis)
     ax.set_ylabel(shorten(scores.response))
     tidy_axes(ax)
     if legend:
@@ -148,7 +151,11 @@ def _ridge(ax: Axes, values: np.ndarray, at: int, colour: Any) -> None:
 
 def _draw_thresholds(ax: Axes, thresholds: np.ndarray, levels: Sequence[Any]) -> None:
     """Draw the thresholds and name each by the levels it separates; those that fall together share a name."""
-    names = [f"{shorten(a, 12)} | {shorten(b, 12)}" for a, b in pairwise(levels)]
+    pairs = list(pairwise(levels))
+    # one line between all levels parts none of them from another
+    names = (
+        [f"{shorten(a, 12)} | {shorten(b, 12)}" for a, b in pairs] if len(thresholds) == len(pairs) else [""]
+    )
     finite = [(value, name) for value, name in zip(thresholds, names, strict=False) if np.isfinite(value)]
     left, right = ax.get_xlim()
     ends = [left, right, *(value for value, _ in finite)]

@@ -20,7 +20,7 @@ from relbounds.design.read_response import GivenResponse, read_response, respons
 from relbounds.design.scales import FloatArray
 from relbounds.design.term_columns import TermShape, pair_title, with_titles
 from relbounds.design.user_data import refuse_nul
-from relbounds.design.weights import cluster_codes
+from relbounds.design.weights import cluster_codes, cluster_note
 from relbounds.errors import DataError, OptionError, RelboundsWarning, listed
 
 
@@ -118,6 +118,7 @@ def design_from_arrays(
     said = [note for part in parts.values() for note in part.notes]
     for note in said:
         warnings.warn(note, RelboundsWarning, stacklevel=3)
+    groups = None if seen.cluster is None else cluster_codes(seen.cluster)
     return put_together(
         formula,
         parts,
@@ -126,11 +127,11 @@ def design_from_arrays(
         rows=Rows(
             index=index[rows],
             weights=seen.weights,
-            cluster=None if seen.cluster is None else cluster_codes(seen.cluster),
+            cluster=groups,
             cluster_name=None if seen.cluster is None else str(seen.cluster.name),
             n_dropped=0,
         ),
-        notes=(*known.notes, *seen.notes, *said),
+        notes=(*known.notes, *seen.notes, *cluster_note(groups, len(rows)), *said),
     )
 
 

@@ -24,7 +24,7 @@ from relbounds.design.part import make_part
 from relbounds.design.read_response import GivenResponse, read_response
 from relbounds.design.term_columns import Learned, learn
 from relbounds.design.user_data import as_frame, keep_rows, take
-from relbounds.design.weights import cluster_codes
+from relbounds.design.weights import cluster_codes, cluster_note
 from relbounds.errors import DataError, OptionError, RelboundsWarning
 
 
@@ -121,6 +121,7 @@ def make_design(
     for note in said:
         warnings.warn(note, RelboundsWarning, stacklevel=3)
     groups = None if seen.cluster is None else cluster_codes(seen.cluster[rows.kept])
+    alone = cluster_note(groups, len(own))
     return put_together(
         parsed.text,
         parts,
@@ -133,7 +134,7 @@ def make_design(
             cluster_name=None if seen.cluster is None else str(seen.cluster.name),
             n_dropped=len(seen.frame) - int(rows.kept.sum()),
         ),
-        notes=(*response.notes, *seen.notes, *rows.notes, *said),
+        notes=(*response.notes, *seen.notes, *alone, *rows.notes, *said),
     )
 
 

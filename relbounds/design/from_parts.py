@@ -41,7 +41,8 @@ def put_together(
     y_center, y_scale = 0.0, 1.0
     if response.levels is None:
         center, scale = moments(response.y[:, None], rows.weights)
-        y_center, y_scale = float(center[0]), float(scale[0])
+        # a response that varies only where nothing counts keeps its unit
+        y_center, y_scale = float(center[0]), float(scale[0]) or 1.0
     return Design(
         X=regular.values,
         adjust=adjust.values,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from relbounds.design.design_terms import DesignTerm
 from relbounds.design.new_rows import ArrayColumns, FormulaColumns, refuse_infinite
@@ -48,7 +49,8 @@ def make_part(
 ) -> Part:
     """Drop what is constant, scale the rest by the terms' kinds, and describe the terms."""
     refuse_infinite(raw, [name for shape in shapes for name in shape.names], "data")
-    kept, columns, constant = _varying(shapes, raw)
+    mean, sd = moments(raw, weights)
+    kept, columns, constant = _varying(shapes, varying(raw, sd))
     notes = []
     if constant:
         word = _WORDS[part]
@@ -59,8 +61,7 @@ def make_part(
         kept, columns, dependent = _independent(kept, columns, raw)
         if dependent:
             notes.append(f"Adjusting columns left out, since others determine them: {listed(dependent)}.")
-    values = raw[:, columns]
-    mean, sd = moments(values, weights)
+    values, mean, sd = raw[:, columns], mean[columns], sd[columns]
     center, scale = (mean, _scales(kept, sd)) if standardize else (np.zeros(len(mean)), np.ones(len(mean)))
     return Part(
         values=(values - center) / scale,
@@ -74,12 +75,18 @@ def make_part(
     )
 
 
-def _varying(shapes: Sequence[TermShape], raw: FloatArray) -> tuple[list[TermShape], list[int], list[str]]:
-    """Return the terms that vary, their columns, and the names of what is constant."""
-    moving = varying(raw)
+def _varying(
+    shapes: Sequence[TermShape], moving: NDArray[np.bool_]
+) -> tuple[list[TermShape], list[int], list[str]]:
+    """Return the terms that vary, their columns, and the names of what is constant.
+
+    A factor keeps all its levels or none: one that hardly counts is still a level.
+    """
     kept, columns, constant, start = [], [], [], 0
     for shape in shapes:
         mine = [k for k in range(len(shape.names)) if moving[start + k]]
+        if mine and shape.kind == "factor":
+            mine = list(range(len(shape.names)))
         if mine:
             kept.append(shape.only(mine))
             columns += [start + k for k in mine]

@@ -12,19 +12,19 @@ FloatArray = NDArray[np.float64]
 CONSTANT = 1e-12  # a column whose spread is this small beside its size is rounding noise
 
 
-def varying(values: FloatArray) -> NDArray[np.bool_]:
-    """Tell which columns vary.
+def varying(values: FloatArray, sd: FloatArray) -> NDArray[np.bool_]:
+    """Tell which columns vary, by their values and by their weighted standard deviations.
 
     Examples
     --------
-    >>> varying(np.array([[1.0, 5.0], [2.0, 5.0]]))
+    >>> varying(np.array([[1.0, 5.0], [2.0, 5.0]]), np.array([0.5, 0.0]))
     array([ True, False])
     """
     if not values.size:
         return np.zeros(values.shape[1], dtype=bool)
     size = np.abs(values).max(axis=0)
     spread = values.max(axis=0) / 2 - values.min(axis=0) / 2  # halves, so that huge values do not overflow
-    return np.asarray(spread > CONSTANT * size)
+    return np.asarray((spread > CONSTANT * size) & (sd > CONSTANT * size))
 
 
 def moments(values: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -39,6 +39,8 @@ def moments(values: FloatArray, weights: FloatArray | None = None) -> tuple[Floa
     >>> moments(np.array([[0.0], [4.0]]), np.array([3.0, 1.0]))[0]
     array([1.])
     """
+    # Column by column in memory, so that a sum does not depend on which other columns there are.
+    values = np.asfortranarray(values)
     # Relative to the largest value, so that squares neither overflow nor vanish.
     size = np.abs(values).max(axis=0, initial=0.0)
     size = np.where(size > 0, size, 1.0)
@@ -48,8 +50,8 @@ def moments(values: FloatArray, weights: FloatArray | None = None) -> tuple[Floa
         return mean * size, np.sqrt(((relative - mean) ** 2).mean(axis=0)) * size
     share = weights / weights.max()
     share = share / share.sum()
-    mean = share @ relative
-    return mean * size, np.sqrt(share @ (relative - mean) ** 2) * size
+    mean = (share[:, None] * relative).sum(axis=0)
+    return mean * size, np.sqrt((share[:, None] * (relative - mean) ** 2).sum(axis=0)) * size
 
 
 def factor_scale(sd: FloatArray) -> float:

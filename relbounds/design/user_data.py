@@ -77,7 +77,13 @@ def _converted(data: Any, what: str) -> pd.DataFrame:
             f"The {what} are a {type(data).__name__}, which has not been read yet. Read it first: data.collect()."
         )
     if hasattr(data, "to_pandas"):
-        frame = data.to_pandas()
+        try:
+            frame = data.to_pandas()
+        except ImportError as error:
+            raise DataError(
+                f"The {what} cannot be turned into a pandas DataFrame: {error}. Install what is missing, or pass a "
+                "DataFrame."
+            ) from error
         if isinstance(frame, pd.DataFrame):
             return _with_enums(data, frame)
     advice = "Pass a pandas DataFrame with one named column per variable"

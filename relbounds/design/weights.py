@@ -135,6 +135,19 @@ def cluster_codes(cluster: pd.Series) -> NDArray[np.intp]:
     return np.asarray(codes, dtype=np.intp)
 
 
+def cluster_note(codes: NDArray[np.intp] | None, n: int) -> tuple[str, ...]:
+    """Return a note where every observation is a cluster of its own.
+
+    Examples
+    --------
+    >>> cluster_note(np.array([0, 1, 2]), 3)
+    ('Every cluster is a single observation, as without cluster=.',)
+    """
+    if codes is None or len(np.unique(codes)) < n:
+        return ()
+    return ("Every cluster is a single observation, as without cluster=.",)
+
+
 def _per_row(given: Any, frame: pd.DataFrame, what: str) -> tuple[Any, str]:
     """Return values of the rows, from a column or in the order of the data, and what to call them."""
     if isinstance(given, str):
@@ -170,8 +183,8 @@ def _numbers(given: Any, n: int, where: str) -> FloatArray:
     if kind in "mM" or isinstance(series.dtype, pd.PeriodDtype):
         raise OptionError(f"The {where} must be numbers, not dates or durations.")
     try:
-        if kind == "c" or any(isinstance(v, complex) for v in (series if kind == "O" else ())):
-            raise TypeError
+        if kind == "c" or any(isinstance(v, complex | str) for v in (series if kind == "O" else ())):
+            raise TypeError  # text that looks like a number is read as one nowhere else either
         values = series.to_numpy(dtype=float, na_value=np.nan)
     except (ValueError, TypeError):
         raise OptionError(f"The {where} must be numbers: one per row, or a column name.") from None

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from relbounds.design import design_from_arrays, make_design
-from relbounds.errors import OptionError
+from relbounds.errors import OptionError, RelboundsWarning
 
 
 @pytest.mark.parametrize(
@@ -137,3 +137,33 @@ def test_arrays_with_factors_equal_the_formula(data):
     assert by_array.design_terms == by_formula.design_terms
     assert by_array.names == by_formula.names
     np.testing.assert_array_equal(by_array.transform(columns), by_array.X)
+
+
+def test_single_observations_as_clusters_are_noted(data):
+    design = make_design("grade ~ x1", data, cluster=np.arange(60))
+    assert any("single observation" in note for note in design.notes)
+
+
+def test_text_is_no_weight(data):
+    with pytest.raises(OptionError, match="must be numbers"):
+        make_design("grade ~ x1", data, weights=["1"] * 60)
+
+
+def test_weighted_moments_are_those_of_scikit_learn(data):
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    columns = data[["x1", "x2", "x3"]]
+    scaler = preprocessing.StandardScaler().fit(columns, sample_weight=data["z2"])
+    design = make_design("grade ~ x1 + x2 + x3", data, weights="z2")
+    np.testing.assert_allclose(design.X, scaler.transform(columns), rtol=1e-10)
+    np.testing.assert_allclose(design.scale, scaler.scale_)
+
+
+def test_what_varies_only_where_nothing_counts_is_constant(data):
+    data["rare"] = np.where(np.arange(60) == 5, "yes", "no")
+    data["w"] = np.where(np.arange(60) == 5, 1e-40, 1.0)
+    with pytest.warns(RelboundsWarning, match="Constant feature left out: 'rare: yes - no'"):
+        design = make_design("grade ~ rare + x1", data, weights="w")
+    assert np.abs(design.X).max() < 100
+    data["site"] = np.where(np.arange(60) == 5, "D", data["site"])
+    site = make_design("grade ~ site", data, weights="w").design_terms[0]
+    assert site.levels == ("A", "B", "C", "D") and site.shares[3] < 1e-30

@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 
 from relbounds.linear.families import make_rows
 from relbounds.linear.plain import plain_model
+from relbounds.solver.columns import new_columns, stack_columns
 from relbounds.solver.optimum import fit_baseline, smallest_C
 from relbounds.solver.polytope import Polytope
 
@@ -177,3 +178,8 @@ def plain_least(polytope, E, F, cost):
     objective = np.concatenate([np.zeros(lhs.shape[1] - p), cost])
     found = linprog(objective, A_ub=lhs, b_ub=rhs, bounds=bounds + [(None, None)] * p, method="highs")
     return found.fun if found.status == 0 else None
+
+
+def stacked(model, columns):
+    """Pairs of a variable and its new column as replaced columns, one problem each."""
+    return stack_columns([new_columns((j,), column[None, :]) for j, column in columns], model)

@@ -15,7 +15,7 @@ from relbounds.linear.families.family import Prediction
 from relbounds.linear.families.rows import Answers, FloatArray, ModelKind, Rows
 from relbounds.linear.merging import Merged, merge
 from relbounds.linear.plain import plain_column, plain_model
-from relbounds.solver.changes import Change
+from relbounds.solver.columns import Columns, new_columns
 from relbounds.solver.model import Model
 
 
@@ -161,13 +161,13 @@ class Spec:
             out[f.rows] = self.Z[self.rows.sample[f.rows]] @ v[f.start : f.offset] + v[f.offset]
         return out
 
-    def change(self, part: str, k: int, column: FloatArray) -> Change:
+    def change(self, part: str, k: int, column: FloatArray) -> Columns:
         """Return what changes in the program when the k-th column of a part has other values."""
         if part == "regular":
             G = plain_column(self.rows, column)
             where = tuple(c * self.n_features + k for c in range(self.sizes.classes))
             # without a price for free slack the loss rows are hard rows
-            return Change(where, G[:, :0], self._hard(G)) if self.hard else Change(where, G)
+            return new_columns(where, G[:, :0], self._hard(G)) if self.hard else new_columns(where, G)
         values = column[self.rows.sample]
         G = np.zeros((len(self.functions), len(self.rows)))
         for f, function in enumerate(self.functions):
@@ -175,7 +175,7 @@ class Spec:
         variables = tuple(function.start + k for function in self.functions)
         linear = G @ self.rows.weight
         A = self._hard(G, G)
-        return Change(variables, G[:, :0] if self.hard else G, A, linear)
+        return new_columns(variables, G[:, :0] if self.hard else G, A, linear)
 
     @property
     def hard(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.engines.simplex import least_objective
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.starts import Ready, balanced, prepare
 
@@ -44,8 +45,14 @@ def best_inside(polytope: Polytope, C: float) -> np.ndarray | None:
     ready = prepare(polytope)
     if not ready.feasible:
         return None
-    found = _least_objective(ready, C)
     model = polytope.model
+    if ready.interior:
+        found = _least_objective(ready, C)
+    else:
+        vertex = least_objective(ready.reduced, C, C * model.linear[ready.reduced.free] * ready.reduced.unit)
+        if vertex is None:
+            return None
+        found = vertex[0]
     v = np.clip(ready.reduced.back(found[None, :])[0], model.lower, model.upper)
     return _tidy(polytope, v, C)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.predictor_corrector import Columns, Core, State
+from relbounds.solver.columns import Columns
+from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.starts import balanced
 
 # Newton steps toward the centre at most, and the least product of slack and multiplier, against the mean, that will do.

@@ -6,74 +6,42 @@ the dual constraints; points and multipliers of an engine are moved until they d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from relbounds.solver.columns import Columns
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, is_lossless
 from relbounds.solver.tolerances import FAR, PROMISED, ROUNDING
 
 
-@dataclass(frozen=True)
-class Replaced:
-    """Columns of ``G`` (B, R), of ``A`` (B, m) and ``linear`` (B,) where they change, for those of the model.
-
-    With several columns per problem every array, `index` (B, k) among them, has one more axis after the first.
-    """
-
-    index: np.ndarray
-    G: np.ndarray
-    A: np.ndarray | None = None
-    linear: np.ndarray | None = None
-
-    def take(self, some: np.ndarray) -> Replaced:
-        """Return the columns of some problems."""
-        A, linear = (None if x is None else x[some] for x in (self.A, self.linear))
-        return Replaced(self.index[some], self.G[some], A, linear)
-
-    @property
-    def several(self) -> Replaced:
-        """The same with an axis over the columns of a problem."""
-        if self.index.ndim == 2:
-            return self
-        A, linear = (None if x is None else x[:, None] for x in (self.A, self.linear))
-        return Replaced(self.index[:, None], self.G[:, None], A, linear)
-
-
-def slopes_of(polytope: Polytope, columns: Replaced | None) -> np.ndarray:
+def slopes_of(polytope: Polytope, columns: Columns | None) -> np.ndarray:
     """Return the linear part of the loss, shape (q,) or one row per problem where it changes."""
     linear = polytope.model.linear
     if columns is None or columns.linear is None:
         return linear
     out = np.tile(linear, (len(columns.index), 1))
-    own = columns.several
-    out[np.arange(len(out))[:, None], own.index] = own.linear
+    out[columns.each, columns.index] = columns.linear
     return out
 
 
-def rows_at(
-    polytope: Polytope, points: np.ndarray, columns: Replaced | None
-) -> tuple[np.ndarray, np.ndarray]:
+def rows_at(polytope: Polytope, points: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray]:
     """Return ``G v`` and ``A v`` for every point, from the original data."""
     model = polytope.model
     Gv, Av = points @ model.G.T, points @ model.A.T
     if columns is not None:
-        columns = columns.several
-        own = points[np.arange(len(points))[:, None], columns.index][:, None, :]
+        own = columns.values(points)[:, None, :]
         Gv += np.matmul(own, columns.G - model.G.T[columns.index])[:, 0]
         if columns.A is not None:
             Av += np.matmul(own, columns.A - model.A.T[columns.index])[:, 0]
     return Gv, Av
 
 
-def _back(polytope: Polytope, duals: Duals, columns: Replaced | None) -> np.ndarray:
+def _back(polytope: Polytope, duals: Duals, columns: Columns | None) -> np.ndarray:
     """Return ``G' beta + A' alpha`` from the original data."""
     model = polytope.model
     out = duals.beta @ model.G + duals.alpha @ model.A
     if columns is not None:
-        columns = columns.several
-        each, j = np.arange(len(out))[:, None], columns.index
+        each, j = columns.each, columns.index
         hard = model.A.T[j] if columns.A is None else columns.A
         out[each, j] = (columns.G @ duals.beta[:, :, None] + hard @ duals.alpha[:, :, None])[:, :, 0]
     return out
@@ -84,14 +52,14 @@ def pull_of(
     directions: np.ndarray,
     duals: Duals,
     price: np.ndarray,
-    columns: Replaced | None = None,
+    columns: Columns | None = None,
 ) -> np.ndarray:
     """Return how hard a direction and the rows' multipliers pull at each variable; the norm has to hold it."""
     return directions - price[:, None] * slopes_of(polytope, columns) + _back(polytope, duals, columns)
 
 
 def room_at(
-    polytope: Polytope, v: np.ndarray, columns: Replaced | None = None, rounding: float = 0.0
+    polytope: Polytope, v: np.ndarray, columns: Columns | None = None, rounding: float = 0.0
 ) -> np.ndarray:
     """Return the room that points (B, q) have in every budget, hard row and bound; negative where they break one.
 
@@ -129,7 +97,7 @@ def room_at(
 
 
 def inside(
-    polytope: Polytope, points: np.ndarray, anchor: np.ndarray, columns: Replaced | None = None
+    polytope: Polytope, points: np.ndarray, anchor: np.ndarray, columns: Columns | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the points pulled toward `anchor` just enough to lie in the polytope, and whether they do.
 
@@ -142,7 +110,7 @@ def inside(
         The set.
     points, anchor : ndarray, shape (B, q)
         Engine's points, and points well inside the set.
-    columns : Replaced, optional
+    columns : Columns, optional
         Columns that differ from point to point.
 
     Examples
@@ -183,7 +151,7 @@ def inside(
 
 
 def dual_bound(
-    polytope: Polytope, directions: np.ndarray, duals: Duals, columns: Replaced | None = None
+    polytope: Polytope, directions: np.ndarray, duals: Duals, columns: Columns | None = None
 ) -> np.ndarray:
     """Return upper bounds on ``max direction . v`` over the polytope by weak duality.
 
@@ -263,7 +231,7 @@ def _balance(
     polytope: Polytope,
     directions: np.ndarray,
     duals: Duals,
-    columns: Replaced | None,
+    columns: Columns | None,
     loose: np.ndarray,
     strict: bool,
 ) -> Duals:

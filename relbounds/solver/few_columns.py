@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from relbounds.solver.certificates import Replaced, pull_of
+from relbounds.solver.certificates import pull_of
+from relbounds.solver.columns import Columns
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
 from relbounds.solver.tolerances import NEGLIGIBLE, PROMISED
@@ -86,7 +87,7 @@ Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, Duals]]
 
 
 def on_few_columns(
-    polytope: Polytope, directions: np.ndarray, solve: Solve, replaced: Replaced | None = None
+    polytope: Polytope, directions: np.ndarray, solve: Solve, replaced: Columns | None = None
 ) -> tuple[np.ndarray, Duals]:
     """Return points and multipliers for each direction, solved on columns that all directions share.
 
@@ -99,7 +100,7 @@ def on_few_columns(
     solve : callable
         ``solve(some, chosen)`` gives points, with an entry per chosen column, and multipliers of the directions
         `some`.
-    replaced : Replaced, optional
+    replaced : Columns, optional
         Columns that differ from direction to direction.
     """
     model = polytope.model

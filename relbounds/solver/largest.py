@@ -12,7 +12,8 @@ import numpy as np
 
 from relbounds.solver.active_rows import first_active
 from relbounds.solver.engines.batch import chunk_size, push_batch
-from relbounds.solver.engines.dispatch import certified, engines_for, push_many
+from relbounds.solver.engines.dispatch import certified, push_many
+from relbounds.solver.engines.registry import find_engine
 from relbounds.solver.goals import make_goals
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.tolerances import PROMISED
@@ -81,7 +82,7 @@ def push_largest(
     """
     directions = np.atleast_2d(np.asarray(directions, dtype=float))
     bound = np.full(len(directions), np.inf) if known is None else np.array(known, dtype=float)
-    raced = engines_for(solver)[0] == "batch"
+    raced = find_engine(solver).name == "batch"
     limit = np.inf if enough is None else float(enough)
     promised = PROMISED * polytope.size
     step = chunk_size(int(first_active(polytope).sum()) + polytope.model.a.size)

@@ -18,7 +18,7 @@ import numpy as np
 
 from relbounds.solver.certificates import dual_bound, inside, largest_values
 from relbounds.solver.engines.answer import Answer
-from relbounds.solver.engines.dispatch import engine_of, engines_for
+from relbounds.solver.engines.registry import Engine, engines_for
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
 from relbounds.solver.tolerances import PROMISED, SIMPLEX
@@ -165,11 +165,11 @@ def least_values(polytope: Polytope, forms: Sequence[Form], solver: str = "auto"
     [0.5, 0.0, 0.0]
     """
     found: list[Least | None] = [None] * len(forms)
-    for name in engines_for(solver):
+    for engine in engines_for(solver):
         open_ = [i for i, one in enumerate(found) if one is None or one.gap > PROMISED * polytope.size]
         for group in _groups([forms[i].cost.size for i in open_]):
             some = [open_[i] for i in group]
-            for i, one in zip(some, _solve(polytope, [forms[i] for i in some], name), strict=True):
+            for i, one in zip(some, _solve(polytope, [forms[i] for i in some], engine), strict=True):
                 found[i] = _better(found[i], one)
     return [one for one in found if one is not None]
 
@@ -207,10 +207,10 @@ class _Extended:
     factor: float
 
 
-def _solve(polytope: Polytope, forms: Sequence[Form], name: str) -> list[Least]:
+def _solve(polytope: Polytope, forms: Sequence[Form], engine: Engine) -> list[Least]:
     """Return what one engine finds, certified."""
     extended = _extend(polytope, forms)
-    answer = engine_of(name)(extended.polytope, extended.directions)
+    answer = engine.push(extended.polytope, extended.directions)
     return [_certified(polytope, form, extended, answer, i) for i, form in enumerate(forms)]
 
 

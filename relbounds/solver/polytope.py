@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from relbounds.errors import OptionError, nearest
+from relbounds.errors import OptionError
 from relbounds.solver.model import Model
-
-SOLVERS = ("cvxopt", "batch", "highs", "auto")
 
 
 @dataclass(frozen=True)
@@ -143,16 +141,6 @@ class Polytope:
         over = p * self.model.penalty_of(v) + l * self.model.loss_of(v) - B
         return max(float(over.max()), self.model.violation_of(v), 0.0)
 
-    def push_many(self, directions: np.ndarray, solver: str = "cvxopt") -> Pushed:
-        """Return extreme values of ``direction . v`` with feasible points and dual bounds."""
-        from relbounds.solver.engines.dispatch import push_many
-
-        return push_many(self, directions, solver)
-
-    def push(self, direction: np.ndarray, solver: str = "cvxopt") -> Pushed:
-        """Return the extreme value along one direction."""
-        return self.push_many(np.atleast_2d(direction), solver)
-
     def on_rows(self, model: Model, moved: float) -> Polytope:
         """Return the set of another model with other rows, whose loss is larger by `moved` throughout."""
         if self.joint is not None:
@@ -166,16 +154,3 @@ class Polytope:
         model = self.model
         cut = replace(model, lower=np.maximum(model.lower, lower), upper=np.minimum(model.upper, upper))
         return replace(self, model=cut)
-
-
-def check_solver(solver: str) -> None:
-    """Raise OptionError unless `solver` names an engine.
-
-    Examples
-    --------
-    >>> check_solver("cvxopt")
-    """
-    if solver not in SOLVERS:
-        raise OptionError(
-            f"solver={solver!r} is not one of {', '.join(SOLVERS)}.{nearest(str(solver), SOLVERS)}"
-        )

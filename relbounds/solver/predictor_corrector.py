@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from relbounds.solver.columns import Columns
 from relbounds.solver.grams import Factor, Grams, Wide
 
 
@@ -45,37 +46,6 @@ class Core:
         """What variables of size one and slacks as large as the margins cost, for each budget."""
         norm = float(self.pen.mean()) if self.pen.size else 0.0
         return self.p * norm + self.l * float(self.c.sum()) + np.abs(self.Lin).sum(axis=1)
-
-
-@dataclass
-class Columns:
-    """Columns of ``G``, ``A`` and ``Lin`` that differ from the common ones, the same number for every direction.
-
-    Parameters
-    ----------
-    index : ndarray of int, shape (B, k)
-        Whose columns they are.
-    G, A, Lin : ndarray, shapes (B, k, R), (B, k, m) and (B, k, K)
-        The columns.
-    """
-
-    index: np.ndarray
-    G: np.ndarray
-    A: np.ndarray
-    Lin: np.ndarray
-
-    @property
-    def each(self) -> np.ndarray:
-        """The number of every direction, shaped to go with `index`."""
-        return np.arange(len(self.index))[:, None]
-
-    def values(self, v: np.ndarray) -> np.ndarray:
-        """Return the values of the variables whose columns differ."""
-        return v[self.each, self.index]
-
-    def take(self, keep: np.ndarray) -> Columns:
-        """Return the columns of some directions."""
-        return Columns(self.index[keep], self.G[keep], self.A[keep], self.Lin[keep])
 
 
 SLACKS = ("u1", "u2", "xi", "f", "g", "s")
@@ -180,11 +150,16 @@ def times_t(core: Core, y: np.ndarray, columns: Columns | None, hard: bool = Fal
     return out
 
 
+def own_slopes(core: Core, columns: Columns) -> np.ndarray:
+    """Return the entries of replaced columns in ``Lin``, shape (B, k, K)."""
+    return np.multiply.outer(columns.linear, core.l)
+
+
 def budget_terms(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
     """Return ``Lin v`` for every direction, shape (B, K)."""
     out = v @ core.Lin.T
     if columns is not None:
-        slopes = columns.Lin - core.Lin.T[columns.index]
+        slopes = own_slopes(core, columns) - core.Lin.T[columns.index]
         out += np.matmul(columns.values(v)[:, None, :], slopes)[:, 0]
     return out
 
@@ -254,7 +229,7 @@ class _Linear:
             N = self.N = core.Lin.T[None] - push[:, :, None] * core.l
             N[:, :s] += (self.tilt * core.pen)[:, :, None] * core.p
             if columns is not None:
-                N[columns.each, columns.index] += columns.Lin - core.Lin.T[columns.index]
+                N[columns.each, columns.index] += own_slopes(core, columns) - core.Lin.T[columns.index]
             S = np.multiply.outer(self.i12 @ core.pen**2, np.outer(core.p, core.p))
             S += np.multiply.outer(self.i34 @ core.c**2, np.outer(core.l, core.l))
             S.reshape(B, -1)[:, :: K + 1] += 1.0 / Dk
@@ -330,7 +305,7 @@ def residual_of(core: Core, at: State, d: np.ndarray, columns: Columns | None) -
     """Return the dual residual: what stationarity in ``v`` still lacks."""
     r = at.lam @ core.Lin
     if columns is not None:
-        r[columns.each, columns.index] = np.matmul(columns.Lin, at.lam[:, :, None])[:, :, 0]
+        r[columns.each, columns.index] = columns.linear * (at.lam @ core.l)[:, None]
     r -= d
     if core.h.size:
         r -= times_t(core, at.z4, columns)

@@ -13,10 +13,11 @@ import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
-from relbounds.solver.certificates import Replaced, dual_bound, inside
+from relbounds.solver.certificates import dual_bound, inside
+from relbounds.solver.columns import Columns
 from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.polytope import Polytope, Ranges
-from relbounds.solver.predictor_corrector import Columns, State
+from relbounds.solver.predictor_corrector import State
 from relbounds.solver.reduced import Reduced, reduce
 from relbounds.solver.starts import descend, known_inside
 from relbounds.solver.tolerances import FINE, PROMISED, THIN
@@ -25,9 +26,7 @@ from relbounds.solver.tolerances import FINE, PROMISED, THIN
 AHEAD = 1.5
 
 
-def push_several(
-    polytope: Polytope, index: np.ndarray, G: np.ndarray, A: np.ndarray, linear: np.ndarray, asked: np.ndarray
-) -> Ranges | None:
+def push_several(polytope: Polytope, replaced: Columns, asked: np.ndarray) -> Ranges | None:
     """Return the ranges of some variables, for each problem with k replaced columns; None if no start is known.
 
     Where a point of the set does without the variables asked for, the range farthest from 0 is exact, and every other
@@ -39,10 +38,8 @@ def push_several(
     ----------
     polytope : Polytope
         The set of the unchanged data; its budgets are kept.
-    index : ndarray of int, shape (B, k)
-        Whose columns change, by problem.
-    G, A, linear : ndarray, shapes (B, k, R), (B, k, m) and (B, k)
-        The columns.
+    replaced : Columns
+        The columns that change, by problem.
     asked : ndarray of int, shape (B, a)
         Whose ranges are asked for.
 
@@ -53,21 +50,20 @@ def push_several(
 
     Examples
     --------
+    >>> from relbounds.solver.columns import new_columns
     >>> from relbounds.solver.model import make_model
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1), inner=np.zeros(1))
     >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
-    >>> one = np.zeros((1, 1), dtype=int)
-    >>> found = push_several(tope, one, np.ones((1, 1, 1)), np.zeros((1, 1, 0)), np.zeros((1, 1)), one)
+    >>> found = push_several(tope, new_columns((0,), np.ones((1, 1))), np.zeros((1, 1), dtype=int))
     >>> np.round(found.upper, 5).tolist()
     [1.0]
     """
     reduced = reduce(polytope)
     known = known_inside(reduced)
-    if known is None or polytope.model.inner is None or np.any(polytope.model.inner[index]):
+    if known is None or polytope.model.inner is None or np.any(polytope.model.inner[replaced.index]):
         return None
-    replaced = Replaced(index, G, A, linear)
-    columns = reduced.columns(index, G, A, linear)
-    starts = _starts(reduced, known, index, columns)
+    columns = reduced.columns(replaced)
+    starts = _starts(reduced, known, replaced.index, columns)
     good = starts.which >= 0
     a = asked.shape[1]
     owner = np.repeat(np.flatnonzero(good), 2 * a)
@@ -161,7 +157,7 @@ def _starts(reduced: Reduced, known: np.ndarray, index: np.ndarray, columns: Col
     _, first, which = np.unique(index, axis=0, return_index=True, return_inverse=True)
     which = which.ravel()
     some = columns.take(first)
-    gone = Columns(some.index, 0.0 * some.G, 0.0 * some.A, 0.0 * some.Lin)
+    gone = Columns(some.index, 0.0 * some.G, 0.0 * some.A, 0.0 * some.linear)
     points, room, _ = descend(core, np.tile(known, (first.size, 1)), gone)
     points[gone.each, gone.index] = 0.0
     empty = np.flatnonzero(~(room > THIN)[which])
@@ -176,7 +172,7 @@ def _starts(reduced: Reduced, known: np.ndarray, index: np.ndarray, columns: Col
     which[empty] = first.size + np.arange(empty.size)
     place = np.cumsum(fit) - 1
     own = columns.take(empty)
-    pairs = ((getattr(gone, name), getattr(own, name)) for name in ("index", "G", "A", "Lin"))
+    pairs = ((getattr(gone, name), getattr(own, name)) for name in ("index", "G", "A", "linear"))
     joined = Columns(*(np.concatenate(pair)[fit] for pair in pairs))
     centre = centred(core, np.vstack(parts)[fit], joined)
     unused = which < first.size

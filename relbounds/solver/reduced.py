@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relbounds.solver.columns import Columns
 from relbounds.solver.grams import Grams
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Columns, Core
+from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.tolerances import FAR_ORIGIN, NO_LOSS
 
 
@@ -83,29 +84,22 @@ class Reduced:
             lam = full
         return Duals(lam, beta, alpha[:, :m] / self.height)
 
-    def columns(
-        self, index: np.ndarray, G: np.ndarray, A: np.ndarray | None, linear: np.ndarray | None = None
-    ) -> Columns:
-        """Return replaced columns in core units: one of ``G`` and ``A`` and an entry of ``linear`` per direction.
-
-        `index` (B,) says whose they are; with several per direction, (B, k), all others have that axis as well.
-        """
-        if index.ndim == 1:
-            index, G = index[:, None], G[:, None]
-            A = None if A is None else A[:, None]
-            linear = None if linear is None else linear[:, None]
+    def columns(self, columns: Columns) -> Columns:
+        """Return replaced columns in core units."""
+        model, core = self.polytope.model, self.core
         place = np.full(self.origin.size, -1)
         place[self.free] = np.arange(self.free.size)
-        at = place[index]
+        at = place[columns.index]
         factor = (self.unit[at] / self.height)[:, :, None]
-        core, m = self.core, self.polytope.model.a.size
+        m = model.a.size
         hard = core.A.T[at].copy()
-        if A is not None:
-            hard[:, :, :m] = A * factor
+        if columns.A is not None:
+            hard[:, :, :m] = columns.A * factor
         if self.hard.size:
-            hard[:, :, m : m + self.hard.size] = G[:, :, self.hard] * factor
-        slope = core.Lin.T[at].copy() if linear is None else np.multiply.outer(linear * self.unit[at], core.l)
-        return Columns(at, np.ascontiguousarray(G[:, :, self.rows] * factor), hard, slope)
+            hard[:, :, m : m + self.hard.size] = columns.G[:, :, self.hard] * factor
+        linear = model.linear[columns.index] if columns.linear is None else columns.linear
+        G = np.ascontiguousarray(columns.G[:, :, self.rows] * factor)
+        return Columns(at, G, hard, linear * self.unit[at])
 
 
 def is_lossless(polytope: Polytope) -> bool:
@@ -239,5 +233,5 @@ def relaxed(core: Core, columns: Columns | None, width: np.ndarray) -> tuple[Cor
     )
     if columns is not None:
         hard = np.concatenate([columns.A, np.zeros((*columns.index.shape, 1))], axis=2)
-        columns = Columns(columns.index, columns.G, hard, columns.Lin)
+        columns = Columns(columns.index, columns.G, hard, columns.linear)
     return wide, columns

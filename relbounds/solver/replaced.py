@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.solver.active_rows import Smaller, smaller
-from relbounds.solver.certificates import Replaced, dual_bound, rows_at
+from relbounds.solver.certificates import dual_bound, rows_at
+from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import chunk_size, guess_active, join, on_active_rows
 from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, with_columns
 from relbounds.solver.near_rows import is_large, push_near
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Columns
 from relbounds.solver.reduced import Duals, Reduced, reduce
 from relbounds.solver.starts import Ready, find_inside, prepare, run_core, strictly, thinness
 from relbounds.solver.tolerances import THIN
@@ -68,7 +68,9 @@ def without_each(polytope: Polytope, variables: Sequence[int]) -> Without:
     for first in range(0, index.size, step):
         some = index[first : first + step]
         B = some.size
-        gone = Replaced(some, np.zeros((B, model.h.size)), np.zeros((B, model.a.size)), np.zeros(B))
+        gone = Columns(
+            some[:, None], np.zeros((B, 1, model.h.size)), np.zeros((B, 1, model.a.size)), np.zeros((B, 1))
+        )
         start = np.tile(polytope.start, (B, 1))
         start[np.arange(B), some] = 0.0
         found, good, duals = seek(polytope, reduced, start, gone, firm=True)
@@ -80,7 +82,7 @@ def without_each(polytope: Polytope, variables: Sequence[int]) -> Without:
 
 
 def seek(
-    polytope: Polytope, reduced: Reduced, start: np.ndarray, replaced: Replaced, firm: bool
+    polytope: Polytope, reduced: Reduced, start: np.ndarray, replaced: Columns, firm: bool
 ) -> tuple[np.ndarray, np.ndarray, Duals]:
     """Return points strictly inside each set with replaced columns, whether there are, and else the proofs.
 
@@ -122,13 +124,14 @@ def seek(
     return reduced.back(v), good, duals
 
 
-def own_columns(polytope: Polytope, reduced: Reduced, replaced: Replaced, small: Smaller | None) -> Columns:
+def own_columns(polytope: Polytope, reduced: Reduced, replaced: Columns, small: Smaller | None) -> Columns:
     """Return replaced columns as the arrays of a reduced problem need them."""
-    linear = polytope.model.linear[replaced.index] if replaced.linear is None else replaced.linear
     if small is None:
-        return reduced.columns(replaced.index, replaced.G, replaced.A, linear)
+        return reduced.columns(replaced)
+    linear = polytope.model.linear[replaced.index] if replaced.linear is None else replaced.linear
     linear = linear - replaced.G @ np.where(small.linear, polytope.model.c, 0.0)
-    return reduced.columns(replaced.index, replaced.G[:, small.active], replaced.A, linear)
+    fewer = replace(replaced, G=replaced.G[:, :, small.active], linear=linear)
+    return reduced.columns(fewer)
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ class Starts:
     good: np.ndarray
 
 
-def starts_for(polytope: Polytope, replaced: Replaced, without: Without) -> Starts:
+def starts_for(polytope: Polytope, replaced: Columns, without: Without) -> Starts:
     """Return, for problems with one replaced column each, points strictly inside and whether there are any.
 
     A point that does not use the variable is tried first, then the proof that there is no such point; only
@@ -151,18 +154,18 @@ def starts_for(polytope: Polytope, replaced: Replaced, without: Without) -> Star
     columns = own_columns(polytope, reduced, replaced, None)
     B = len(replaced.index)
     start = np.tile(polytope.start, (B, 1))
-    start[np.arange(B), replaced.index] = 0.0
+    start[replaced.each, replaced.index] = 0.0
     good = strictly(reduced.core, reduced.into(start), columns)
     doubtful = []
     for i in np.flatnonzero(~good):
-        j = int(replaced.index[i])
+        j = int(replaced.index[i, 0])
         if j in without.points:
             start[i], good[i] = without.points[j], True
         elif j in without.proofs:
             doubtful.append(i)
     empty = np.zeros(B, dtype=bool)
     if doubtful:
-        proofs = join([without.proofs[int(replaced.index[i])] for i in doubtful])
+        proofs = join([without.proofs[int(replaced.index[i, 0])] for i in doubtful])
         nothing = np.zeros((len(doubtful), polytope.model.q))
         empty[doubtful] = dual_bound(polytope, nothing, proofs, replaced.take(np.array(doubtful))) < 0
     rest = np.flatnonzero(~good & ~empty)
@@ -175,7 +178,7 @@ def starts_for(polytope: Polytope, replaced: Replaced, without: Without) -> Star
 
 
 def push_replaced(
-    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Replaced, directions: np.ndarray
+    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Columns, directions: np.ndarray
 ) -> Answer:
     """Return points and multipliers for directions with one replaced column each.
 
@@ -187,7 +190,7 @@ def push_replaced(
         Points inside the probes' sets.
     which : ndarray of int, shape (k,)
         The probe each direction belongs to.
-    replaced : Replaced
+    replaced : Columns
         Columns, one per direction.
     directions : ndarray, shape (k, q)
         Directions.
@@ -211,7 +214,7 @@ def push_replaced(
 
 
 def _push_few(
-    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Replaced, directions: np.ndarray
+    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Columns, directions: np.ndarray
 ) -> Answer:
     """Push probes with few columns."""
 
@@ -230,7 +233,7 @@ def _push_few(
 
 
 def _push_all(
-    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Replaced, directions: np.ndarray
+    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Columns, directions: np.ndarray
 ) -> Answer:
     """Push probes with all columns."""
     if is_large(polytope):
@@ -254,7 +257,7 @@ def _push_all(
 
 
 def _push_one_by_one(
-    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Replaced, directions: np.ndarray
+    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Columns, directions: np.ndarray
 ) -> tuple[np.ndarray, Duals]:
     """Return points and multipliers of large sets, the directions of one probe together."""
     points, parts = np.empty_like(directions), []
@@ -266,14 +269,6 @@ def _push_one_by_one(
     return points, join(parts)
 
 
-def swapped(polytope: Polytope, replaced: Replaced, i: int, start: np.ndarray) -> Polytope:
+def swapped(polytope: Polytope, replaced: Columns, i: int, start: np.ndarray) -> Polytope:
     """Return the polytope with one column replaced, starting at a point inside it."""
-    model, j = polytope.model, replaced.index[i]
-    G = model.G.copy()
-    G[:, j] = replaced.G[i]
-    model = replace(model, G=G)
-    if replaced.A is not None:
-        A = model.A.copy()
-        A[:, j] = replaced.A[i]
-        model = replace(model, A=A)
-    return replace(polytope, model=model, start=start)
+    return replace(polytope, model=put_columns(polytope.model, replaced, i), start=start)

@@ -8,8 +8,9 @@ import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.certificates import dual_bound, room_at
+from relbounds.solver.columns import Columns
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Columns, Core, State, make_state
+from relbounds.solver.predictor_corrector import Core, State, make_state
 from relbounds.solver.reduced import Duals, Reduced, reduce, relaxed
 from relbounds.solver.tolerances import EMPTY, FINE, PROOF, ROOMY, ROUNDING, THIN
 
@@ -109,7 +110,7 @@ def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndar
     wide = replace(core, B=big)
     cost = np.tile(core.Lin[k], (len(v), 1))
     if columns is not None:
-        cost[columns.each, columns.index] = columns.Lin[:, :, k]
+        cost[columns.each, columns.index] = core.l[k] * columns.linear
     s = core.pen.size
     # multipliers of hard rows hold up the price of the free variables, those of loss rows are below their own
     if core.h.size:

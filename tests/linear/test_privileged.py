@@ -167,7 +167,7 @@ def test_permuted_privileged_features_are_probed_in_every_function():
     spec = build_slack(design, ModelKind(slack=True, residual=3.0))
     values = np.random.default_rng(1).permutation(design.Z[:, 1])
     change = spec.change("privileged", 1, values)
-    from relbounds.solver.changes import changed
+    from relbounds.solver.columns import put_columns
 
     other = build_slack(
         design_from_arrays(
@@ -181,7 +181,7 @@ def test_permuted_privileged_features_are_probed_in_every_function():
         ),
         ModelKind(slack=True, residual=3.0),
     )
-    model = changed(spec.model, change)
+    model = put_columns(spec.model, change)
     for name in ("G", "A", "linear"):
         np.testing.assert_allclose(getattr(model, name), getattr(other.model, name), atol=1e-12)
     assert len(change.variables) == 2
@@ -195,7 +195,8 @@ def test_permuted_privileged_features_are_probed_in_every_function():
 @pytest.mark.parametrize("tolerance", ["split", "joint"])
 def test_probes_of_several_variables_are_certified(residual, tolerance):
     """All probes in one run: the farthest end is that of a program of its own, and multipliers prove it."""
-    from relbounds.solver.changes import changed, push_changes
+    from relbounds.solver.changes import push_changes
+    from relbounds.solver.columns import put_columns
     from relbounds.solver.races import push_several
     from relbounds.solver.whole_program import full_lp
 
@@ -210,7 +211,7 @@ def test_probes_of_several_variables_are_certified(residual, tolerance):
             for k in rng.integers(columns.shape[1], size=8)
         ]
         for change, found in zip(changes, push_changes(tope, changes, "auto"), strict=True):
-            own = Polytope(changed(spec.model, change), tope.norm, tope.loss, tope.joint, start=tope.start)
+            own = Polytope(put_columns(spec.model, change), tope.norm, tope.loss, tope.joint, start=tope.start)
             lp = full_lp(own)
             costs = [sign * np.eye(lp.lhs.shape[1])[j] for j in change.variables for sign in (1.0, -1.0)]
             box = np.column_stack([lp.lower, lp.upper])
@@ -223,8 +224,7 @@ def test_probes_of_several_variables_are_certified(residual, tolerance):
                     assert abs(one.max() - other.max()) <= 2e-6 * tope.size
                 assert (found.gap <= 1e-6 * tope.size).all()
     one = changes[0]
-    index = np.array([one.variables])
-    several = push_several(tope, index, one.G[None], one.A[None], one.linear[None], index)
+    several = push_several(tope, one, one.index)
     assert several is not None and several.solver == ("batch",) * len(one.variables)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from problems import FAMILIES, KINDS, feature_directions, plain_max, random_model, random_polytope
+from problems import FAMILIES, KINDS, feature_directions, plain_max, random_model, random_polytope, stacked
 
 from relbounds.errors import OptionError
 from relbounds.solver.engines.dispatch import push_columns, push_many, ranges
@@ -146,7 +146,7 @@ def test_replaced_columns(solver, kind):
         for _ in range(5):
             j = int(rng.integers((model.penalty > 0).sum()))
             columns.append((j, rng.choice([-1.0, 1.0], model.h.size) * np.abs(model.G[:, j])))
-        found = push_columns(polytope, columns, solver)
+        found = push_columns(polytope, stacked(polytope.model, columns), solver)
         for i, (j, column) in enumerate(columns):
             G = model.G.copy()
             G[:, j] = column
@@ -167,7 +167,7 @@ def test_replaced_columns(solver, kind):
 def test_unknown_solver_is_named():
     polytope, _ = random_polytope(0)
     with pytest.raises(OptionError, match="Did you mean 'cvxopt'"):
-        polytope.push_many(np.eye(polytope.model.q)[:1], "cvxpot")
+        push_many(polytope, np.eye(polytope.model.q)[:1], "cvxpot")
 
 
 def stress(count, first=0):

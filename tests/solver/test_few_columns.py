@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import FAMILIES, feature_directions, plain_max, random_polytope
+from problems import FAMILIES, feature_directions, plain_max, random_polytope, stacked
 
 import relbounds as rb
 from relbounds.solver import few_columns as wide
@@ -48,9 +48,9 @@ def test_probes_with_few_columns(monkeypatch):
     rng = np.random.default_rng(1)
     used = np.flatnonzero(solution.v[:30])
     columns = [(int(j), rng.permutation(polytope.model.G[:, j])) for j in [*used[:2], 20, 25, 29]]
-    whole = push_columns(polytope, columns, "batch")
+    whole = push_columns(polytope, stacked(polytope.model, columns), "batch")
     monkeypatch.setattr(wide, "WIDE", 5)
-    few = push_columns(polytope, columns, "batch")
+    few = push_columns(polytope, stacked(polytope.model, columns), "batch")
     assert few.feasible.tolist() == whole.feasible.tolist()
     for name in ("lower", "upper"):
         difference = np.abs(getattr(few, name) - getattr(whole, name))

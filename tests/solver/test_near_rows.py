@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import FAMILIES, feature_directions, plain_max, random_polytope
+from problems import FAMILIES, feature_directions, plain_max, random_polytope, stacked
 
 import relbounds as rb
 from relbounds.solver import near_rows as near
@@ -50,9 +50,9 @@ def test_probes_of_a_large_set(monkeypatch):
     polytope, _ = random_polytope(7, "ordinal", "explicit", "noisy", 0.03, n=500, d=5)
     rng = np.random.default_rng(0)
     columns = [(j, rng.permutation(polytope.model.G[:, j])) for j in (3, 4, 4, 0)]
-    together = push_columns(polytope, columns, "batch")
+    together = push_columns(polytope, stacked(polytope.model, columns), "batch")
     monkeypatch.setattr(near, "LARGE", 100)
-    alone = push_columns(polytope, columns, "batch")
+    alone = push_columns(polytope, stacked(polytope.model, columns), "batch")
     assert alone.feasible.tolist() == together.feasible.tolist()
     for name in ("lower", "upper"):
         difference = np.abs(getattr(alone, name) - getattr(together, name))

@@ -27,7 +27,8 @@ from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.seeds import stream
-from relbounds.solver.changes import changed, join_changes, push_changes
+from relbounds.solver.changes import push_changes
+from relbounds.solver.columns import join_columns, put_columns
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.replaced import without_each
 
@@ -184,7 +185,7 @@ def _probe_term(draw: int, shared: tuple[Source, DesignTerm, Asked]) -> tuple[fl
     rng = stream(source.options.seed, STREAM[source.part], draw)
     order = rng.permutation(len(source.columns))
     changes = [source.spec.change(source.part, k, source.columns[order, k]) for k in term.columns]
-    model = changed(source.polytope.model, join_changes(changes, changes[0].variables))
+    model = put_columns(source.polytope.model, join_columns(changes))
     polytope = replace(source.polytope, model=model, active=None)
     most = greatest(polytope, row, source.options.solver)
     return (0.0, most) if math.isnan(most) else (least(polytope, row, source.options.solver), most)

@@ -11,6 +11,7 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.active_rows import FEW, Smaller, smaller
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.engines.answer import Answer, empty_answer
+from relbounds.solver.engines.registry import Engine
 from relbounds.solver.engines.simplex import push_simplex
 from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, with_columns
 from relbounds.solver.goals import Goals
@@ -208,3 +209,6 @@ def on_active_rows(
 def join(parts: list[Duals]) -> Duals:
     """Return the multipliers of several runs as one."""
     return Duals(*(np.vstack([getattr(part, name) for part in parts]) for name in ("lam", "beta", "alpha")))
+
+
+ENGINE = Engine("batch", push_batch, then=("cvxopt", "simplex"))

@@ -8,6 +8,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from relbounds.solver.active_rows import Solve, push_active
 from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import push_batch
+from relbounds.solver.engines.registry import Engine
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.reduced import Duals, reduce
@@ -227,3 +228,6 @@ class _Cone:
 def _flat(x) -> np.ndarray:  # type: ignore[no-untyped-def]
     """Return a view of a CVXOPT vector as a NumPy array."""
     return np.frombuffer(x, dtype=float) if len(x) else np.zeros(0)
+
+
+ENGINE = Engine("cvxopt", push_cvxopt, then=("batch", "simplex"))

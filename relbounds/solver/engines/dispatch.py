@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from relbounds.solver.certificates import Replaced, dual_bound, inside
+from relbounds.solver.certificates import dual_bound, inside
+from relbounds.solver.columns import Columns
 from relbounds.solver.engines.answer import Answer
-from relbounds.solver.engines.batch import push_batch
-from relbounds.solver.engines.cvxopt import push_cvxopt
-from relbounds.solver.engines.highs import push_highs
-from relbounds.solver.engines.simplex import push_simplex
-from relbounds.solver.polytope import Polytope, Pushed, Ranges, check_solver
-from relbounds.solver.replaced import Without, push_replaced, starts_for, swapped, without_each
+from relbounds.solver.engines.registry import engines_for, find_engine
+from relbounds.solver.polytope import Polytope, Pushed, Ranges
+from relbounds.solver.replaced import Starts, Without, push_replaced, starts_for, swapped, without_each
 from relbounds.solver.tolerances import PROMISED
-
-Engine = Callable[[Polytope, np.ndarray], Answer]
-# The first engine answers; the others are asked where its certificate leaves a gap.
-ORDER: dict[str, tuple[str, ...]] = {
-    "auto": ("batch", "cvxopt", "simplex"),
-    "batch": ("batch", "cvxopt", "simplex"),
-    "cvxopt": ("cvxopt", "batch", "simplex"),
-    "highs": ("highs", "batch", "cvxopt", "simplex"),
-}
-
-
-def engines_for(solver: str) -> tuple[str, ...]:
-    """Return the engines to ask, the first one first.
-
-    Examples
-    --------
-    >>> engines_for("highs")
-    ('highs', 'batch', 'cvxopt', 'simplex')
-    """
-    check_solver(solver)
-    return ORDER[solver]
-
-
-def engine_of(name: str) -> Engine:
-    """Return the engine of a name.
-
-    Examples
-    --------
-    >>> engine_of("batch") is push_batch
-    True
-    """
-    return {"batch": push_batch, "cvxopt": push_cvxopt, "highs": push_highs, "simplex": push_simplex}[name]
 
 
 def certified(
-    polytope: Polytope, directions: np.ndarray, answer: Answer, columns: Replaced | None, name: str
+    polytope: Polytope, directions: np.ndarray, answer: Answer, columns: Columns | None, name: str
 ) -> Pushed:
     """Return what an engine's answer proves: values at points inside, and bounds from repaired multipliers.
 
@@ -61,7 +27,7 @@ def certified(
     >>> from relbounds.solver.model import make_model
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
     >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
-    >>> answer = push_batch(tope, np.eye(1))
+    >>> answer = find_engine("batch").push(tope, np.eye(1))
     >>> bool(certified(tope, np.eye(1), answer, None, "batch").gap[0] < 1e-6)
     True
     """
@@ -90,17 +56,15 @@ def push_many(polytope: Polytope, directions: np.ndarray, solver: str = "cvxopt"
     >>> bool(abs(push_many(tope, np.eye(1)).value[0] - 1) < 1e-6)
     True
     """
-    check_solver(solver)
+    first, *others = engines_for(solver)
     directions = np.atleast_2d(np.asarray(directions, dtype=float))
-    first, *others = ORDER[solver]
-    pushed = certified(polytope, directions, engine_of(first)(polytope, directions), None, first)
-    for name in others:
+    pushed = certified(polytope, directions, first.push(polytope, directions), None, first.name)
+    for other in others:
         open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
         if not open_.size:
             break
-        again = certified(
-            polytope, directions[open_], engine_of(name)(polytope, directions[open_]), None, name
-        )
+        answer = other.push(polytope, directions[open_])
+        again = certified(polytope, directions[open_], answer, None, other.name)
         pushed = merge(pushed, open_, again)
     return pushed
 
@@ -132,16 +96,16 @@ def merge(pushed: Pushed, where: np.ndarray, again: Pushed) -> Pushed:
 
 
 def push_columns(
-    polytope: Polytope, columns: Sequence[tuple], solver: str = "cvxopt", without: Without | None = None
+    polytope: Polytope, replaced: Columns, solver: str = "cvxopt", without: Without | None = None
 ) -> Ranges:
-    """Return the signed range of variable j for each problem whose column j of ``G`` is replaced.
+    """Return the signed range of a variable for each problem in which its column is replaced.
 
     Parameters
     ----------
     polytope : Polytope
         The polytope of the unchanged data; its budgets are kept.
-    columns : sequence of (int, ndarray of shape (R,)) or (int, ndarray, ndarray of shape (m,))
-        Which variable, its new column of ``G`` and, where hard rows change too, of ``A``.
+    replaced : Columns
+        One column for each problem.
     solver : str, optional
         Engine.
     without : Without, optional
@@ -158,50 +122,27 @@ def push_columns(
     >>> from relbounds.solver.model import make_model
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
     >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
-    >>> push_columns(tope, [(0, np.ones(1)), (0, np.zeros(1))]).feasible.tolist()
+    >>> two = Columns(np.zeros((2, 1), dtype=int), np.array([[[1.0]], [[0.0]]]))
+    >>> push_columns(tope, two).feasible.tolist()
     [True, False]
     """
-    check_solver(solver)
-    model, k = polytope.model, len(columns)
-    index = np.array([int(entry[0]) for entry in columns])
-    G = np.array([np.asarray(entry[1], dtype=float) for entry in columns]).reshape(k, model.h.size)
-    A = None
-    if any(len(entry) > 2 for entry in columns):
-        A = np.array([entry[2] if len(entry) > 2 else model.A[:, entry[0]] for entry in columns], dtype=float)
-    replaced = Replaced(index, G, A)
+    engine, k = find_engine(solver), len(replaced)
+    index = replaced.index[:, 0]
     if without is None:
         without = without_each(polytope, index.tolist())
     if without.active is not None:
         polytope = replace(polytope, active=without.active)
     starts = starts_for(polytope, replaced, without)
-    good = starts.good
+    some = np.flatnonzero(starts.good)
     lower, upper, gap = np.full(k, np.nan), np.full(k, np.nan), np.zeros(k)
     names = ["none"] * k
-    some = np.flatnonzero(good)
     if some.size:
         chosen = np.repeat(some, 2)
-        directions = np.zeros((chosen.size, model.q))
+        directions = np.zeros((chosen.size, polytope.model.q))
         directions[np.arange(chosen.size), index[chosen]] = np.tile([-1.0, 1.0], some.size)
-        part = replaced.take(chosen)
-        if ORDER[solver][0] == "batch":
-            answer = push_replaced(polytope, starts, chosen, part, directions)
-            pushed = certified(polytope, directions, answer, part, "batch")
-        else:
-            pieces = [
-                push_many(
-                    swapped(polytope, replaced, int(i), starts.points[i]),
-                    directions[2 * j : 2 * j + 2],
-                    solver,
-                )
-                for j, i in enumerate(some)
-            ]
-            value, bound, point, gap_, feasible = (
-                np.concatenate([getattr(x, name) for x in pieces]) for name in PARTS
-            )
-            names_ = tuple(name for x in pieces for name in x.solver)
-            pushed = Pushed(value, bound, point, gap_, feasible, names_)
-        open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
-        for i in open_:
+        push = _together if engine.name == "batch" else _one_by_one
+        pushed = push(polytope, starts, chosen, replaced, directions, solver)
+        for i in np.flatnonzero(pushed.gap > PROMISED * polytope.size):
             single = swapped(polytope, replaced, int(chosen[i]), starts.points[chosen[i]])
             other = push_many(single, directions[i : i + 1], "cvxopt")
             pushed = merge(pushed, np.array([i]), other)
@@ -209,7 +150,39 @@ def push_columns(
         gap[some] = np.maximum(pushed.gap[0::2], pushed.gap[1::2])
         for j, i in enumerate(some):
             names[i] = pushed.solver[2 * j]
-    return Ranges(lower, upper, gap, good, tuple(names))
+    return Ranges(lower, upper, gap, starts.good, tuple(names))
+
+
+def _together(
+    polytope: Polytope, starts: Starts, which: np.ndarray, replaced: Columns, directions: np.ndarray, _: str
+) -> Pushed:
+    """Push all problems in one batch."""
+    part = replaced.take(which)
+    answer = push_replaced(polytope, starts, which, part, directions)
+    return certified(polytope, directions, answer, part, "batch")
+
+
+def _one_by_one(
+    polytope: Polytope,
+    starts: Starts,
+    which: np.ndarray,
+    replaced: Columns,
+    directions: np.ndarray,
+    solver: str,
+) -> Pushed:
+    """Push every problem on its own, both directions of it together."""
+    pieces = [
+        push_many(
+            swapped(polytope, replaced, int(i), starts.points[i]), directions[2 * j : 2 * j + 2], solver
+        )
+        for j, i in enumerate(which[0::2])
+    ]
+    value, bound, point, gap, feasible = (
+        np.concatenate([getattr(piece, name) for piece in pieces]) for name in PARTS
+    )
+    return Pushed(
+        value, bound, point, gap, feasible, tuple(name for piece in pieces for name in piece.solver)
+    )
 
 
 PARTS = ("value", "bound", "point", "gap", "feasible")

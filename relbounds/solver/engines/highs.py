@@ -8,6 +8,7 @@ from relbounds.errors import MissingExtraError
 from relbounds.solver.active_rows import Solve, push_active
 from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import push_batch
+from relbounds.solver.engines.registry import Engine
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
 from relbounds.solver.starts import prepare
@@ -79,3 +80,6 @@ def warm(small: Polytope) -> Solve:
         return np.asarray(found.col_value)[: lp.q], full_duals(small, np.maximum(z, 0.0))
 
     return solve
+
+
+ENGINE = Engine("highs", push_highs, then=("batch", "cvxopt", "simplex"))

@@ -14,6 +14,7 @@ from scipy import sparse
 from relbounds.solver.active_rows import Solve, push_active
 from relbounds.solver.certificates import room_at
 from relbounds.solver.engines.answer import Answer, empty_answer
+from relbounds.solver.engines.registry import Engine
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.reduced import Duals, Reduced, reduce
@@ -207,7 +208,7 @@ def least_objective(reduced: Reduced, price: float, linear: np.ndarray) -> tuple
     Parameters
     ----------
     reduced : Reduced
-        The model, its core without budgets.
+        The model, with budgets or without.
     price : float
         Price of the loss; the norm costs one half.
     linear : ndarray
@@ -223,3 +224,6 @@ def least_objective(reduced: Reduced, price: float, linear: np.ndarray) -> tuple
     x, z = found
     z4, alpha, _ = program.multipliers(size * z)
     return onto_vertex(core, x[: core.q], AT_VERTEX[0]), z4, alpha
+
+
+ENGINE = Engine("simplex", push_simplex, then=("batch",))

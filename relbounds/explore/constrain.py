@@ -239,13 +239,12 @@ def what_if(
     spec, norm, C = fitted.spec, fitted.norm, fitted.solution.C
     model, q = spec.model, spec.model.q
     points = [best_inside(piece, C) for piece in pieces]
-    started = [
-        piece if point is None else replace(piece, start=point)
-        for piece, point in zip(pieces, points, strict=True)
+    known = [
+        piece.start[:q] if point is None else point[:q] for piece, point in zip(pieces, points, strict=True)
     ]
-    # the set of the best model comes first
-    started.sort(key=lambda piece: model.objective_of(piece.start[:q], C))
-    v = started[0].start[:q]
+    # the set of the best model comes first; each keeps its start, which has room on all sides
+    order = sorted(range(len(pieces)), key=lambda i: model.objective_of(known[i], C))
+    started, v = [pieces[i] for i in order], known[order[0]]
     measured = measure(started, spec.asked, fitted.options)
     verdicts, drawn = judge_what_if(fitted, measured, started, wishes, noise)
     table = make_table(spec.asked, v, measured, norm, verdicts)

@@ -52,12 +52,21 @@ def cut(polytopes: Sequence[Polytope], cuts: Sequence[Cut], solver: str, unit: f
     for polytope in polytopes:
         capped = polytope
         for one in cuts:
-            capped = at_most(capped, one.row, one.high)
+            capped = at_most(capped, one.row, _with_room(one, unit))
         pieces = _at_least(capped, [one for one in cuts if one.low > 0], solver, unit)
         if len(found) + len(pieces) > MOST_PIECES:
             raise _too_many(cuts)
         found += [ready for piece in pieces if (ready := occupied(piece)) is not None]
     return tuple(found)
+
+
+def _with_room(one: Cut, unit: float) -> float:
+    """Return the upper end, a trifle above the lower one: a linear function held exactly leaves no interior.
+
+    A single variable that is held is no variable any more, and needs no room.
+    """
+    single = all(len(functional.variables) == 1 for functional in one.row.functionals)
+    return one.high if single or one.high <= 0 else max(one.high, one.low + ZERO * unit)
 
 
 def _too_many(cuts: Sequence[Cut]) -> OptionError:
@@ -118,7 +127,7 @@ def _capped(polytope: Polytope, functional: Functional, high: float, whole: bool
         return with_rows(polytope, -rows, np.full(len(rows), -high))
     assert functional.least is not None
     E, F, cost = functional.least
-    return _with_auxiliaries(polytope, places, (E, F, cost), high)
+    return with_auxiliaries(polytope, places, (E, F, cost), high)
 
 
 def with_rows(polytope: Polytope, rows: FloatArray, least: FloatArray) -> Polytope:
@@ -128,7 +137,7 @@ def with_rows(polytope: Polytope, rows: FloatArray, least: FloatArray) -> Polyto
     return replace(polytope, model=cut_model)
 
 
-def _with_auxiliaries(
+def with_auxiliaries(
     polytope: Polytope, places: list[int], form: tuple[FloatArray, FloatArray, FloatArray], high: float
 ) -> Polytope:
     """Return the set cut where ``cost.y <= high`` for some y with ``E u + F y >= 0``; y comes after all variables."""

@@ -23,6 +23,7 @@ from relbounds.explore.together import Together, measure_together
 from relbounds.linear.asked import Asked
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
+from relbounds.term_groups import TermGroups
 
 # Where the tree is cut by default, as a share of its tallest link; for overlaps the tallest possible is 1.
 CUT = {"context": 0.5, "overlap": 0.3}
@@ -34,7 +35,7 @@ WAYS = ("context", "overlap")
 
 
 @dataclass(frozen=True)
-class Groups:
+class Groups(TermGroups):
     """Terms that stand in for each other, as labels and as a tree.
 
     Attributes
@@ -66,7 +67,6 @@ class Groups:
     True
     """
 
-    labels: pd.Series
     linkage: FloatArray
     height: float
     distance: pd.DataFrame
@@ -75,15 +75,6 @@ class Groups:
     by: str = "context"
     together: tuple[Together, ...] = ()
     rows: tuple[Asked, ...] = field(default=(), repr=False)
-
-    def __len__(self) -> int:
-        """Return the number of groups."""
-        return int(self.labels.max())
-
-    @property
-    def members(self) -> dict[int, list[str]]:
-        """The names of the terms of each group."""
-        return {int(g): names.index.tolist() for g, names in self.labels.groupby(self.labels, sort=True)}
 
     @property
     def table(self) -> pd.DataFrame:

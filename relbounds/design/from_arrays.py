@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relbounds.checks import flag
 from relbounds.design.censored import Between, SurvivalTimes
 from relbounds.design.design import Design
 from relbounds.design.from_parts import Rows, put_together
@@ -91,6 +92,7 @@ def design_from_arrays(
     >>> design.names, design.family, design.levels
     (('x1', 'x2'), 'binary', ('low', 'high'))
     """
+    standardize = flag("standardize", standardize)
     facts = _Facts(dict(term_levels or {}), frozenset(ordered_terms), dict(term_variables or {}))
     given = {
         "regular": _Given("X", X, "x", names, terms),

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from patsy import EvalEnvironment
 
+from relbounds.checks import choice, flag
 from relbounds.design.censored import Between, SurvivalTimes
 from relbounds.design.complete_rows import complete_rows, made_missing
 from relbounds.design.design import Design
@@ -21,11 +22,11 @@ from relbounds.design.from_parts import Rows, put_together
 from relbounds.design.new_rows import FormulaColumns, FormulaResponse
 from relbounds.design.observations import Observations, take_observations
 from relbounds.design.part import make_part
-from relbounds.design.read_response import GivenResponse, read_response
+from relbounds.design.read_response import FAMILIES, GivenResponse, read_response
 from relbounds.design.term_columns import Learned, learn
 from relbounds.design.user_data import as_frame, keep_rows, take
 from relbounds.design.weights import cluster_codes, cluster_note
-from relbounds.errors import DataError, OptionError, RelboundsWarning
+from relbounds.errors import DataError, RelboundsWarning
 
 
 def make_design(
@@ -87,9 +88,9 @@ def make_design(
     >>> design.names, design.priv_names, design.notes
     (('log(x)',), ('z',), ('Family chosen: ordinal (3 integer values).',))
     """
+    safe, standardize = flag("safe", safe), flag("standardize", standardize)
     env = EvalEnvironment([{}]) if safe else EvalEnvironment.capture(env, reference=1)
-    if missing not in ("drop", "raise"):
-        raise OptionError(f"missing={missing!r} is not known; use 'drop' or 'raise'.")
+    missing, family = choice("missing", missing, ("drop", "raise")), choice("family", family, FAMILIES)
     seen = take_observations(_filled(data), weights=weights, frequency=frequency, cluster=cluster)
     parsed = parse(formula, list(seen.frame.columns), known=env.namespace, exclude=seen.roles, safe=safe)
     rows = _whole_rows(parsed, seen, env, missing)

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from relbounds.checks import choice
 from relbounds.design.censored import Between, SurvivalTimes, event_cuts, level_names
 from relbounds.design.levels import check_levels, label, level_codes, used_levels
 from relbounds.design.response import FloatArray, Response, as_response
 from relbounds.design.tokens import quote
 from relbounds.design.user_data import decimal_commas
-from relbounds.errors import DataError, OptionError, UnorderedError, listed, nearest
+from relbounds.errors import DataError, OptionError, UnorderedError, listed
 
 FAMILIES = ("auto", "ordinal", "binary", "regression", "nominal", "survival")
 FEW = 10  # integers with at most this many values are read as ordered levels
@@ -72,11 +73,7 @@ def read_response(given: GivenResponse, family: str = "auto", weights: FloatArra
     >>> response.notes
     ('Family chosen: ordinal (3 integer values).',)
     """
-    if family not in FAMILIES:
-        raise OptionError(
-            f"family={family!r} is not known; use one of "
-            f"{', '.join(map(repr, FAMILIES))}.{nearest(str(family), FAMILIES)}"
-        )
+    family = choice("family", family, FAMILIES)
     if isinstance(given.values, SurvivalTimes):
         return _read_times(given.values, given.name, family, weights)
     if isinstance(given.values, Between):

@@ -106,7 +106,8 @@ def measure(
             names.append(each[0][here][0].solver)
         for column, value in zip(out, values, strict=True):
             column[i] = value
-    return Measured(*out, solver=tuple(names), at_most=at_most)
+    lower, upper, low, high, gap = out
+    return Measured(lower, upper, low, high, gap, tuple(names), at_most)
 
 
 def _join(found: Sequence[Range], signed: bool) -> tuple[float, ...]:

@@ -101,15 +101,17 @@ def resampled(design: Design, spec: Spec, solution: Solution, options: Options) 
     else:
         factors = rng.exponential(size=(REFITS, int(small.cluster.max()) + 1))[:, small.cluster]
     if spec.functions:
-        found = run(_refit, list(factors[:SLOW_REFITS]), shared=(small, spec.kind, C), n_jobs=options.n_jobs)
+        own = (small, spec.kind, C)
+        found = np.array(run(_refit, list(factors[:SLOW_REFITS]), shared=own, n_jobs=options.n_jobs))
     else:
         found = fit_weighted(spec.model, C, np.array([spec.prices(one) for one in factors]), ROUGH)
     loss = np.array([spec.model.loss_of(v) for v in found])
     unit = max(solution.loss, 0.5 * solution.penalty / C)
     excess = np.maximum(loss - solution.loss, 0.0) / unit if unit > 0 else np.zeros(len(loss))
     excess *= rate
-    delta = max(SMALLEST_DELTA, float(np.quantile(excess, QUANTILES[options.delta])))
-    return Tolerance(delta, options.delta, len(excess), tuple(excess.tolist()), rows)
+    rule = str(options.delta)
+    delta = max(SMALLEST_DELTA, float(np.quantile(excess, QUANTILES[rule])))
+    return Tolerance(delta, rule, len(excess), tuple(excess.tolist()), rows)
 
 
 def _refit(factors: FloatArray, shared: tuple[Design, ModelKind, float]) -> FloatArray:

@@ -26,6 +26,7 @@ from relbounds.protocol import Results
 from relbounds.saving import read_file
 from relbounds.show.facts import Facts
 from relbounds.show.linear_facts import constraints_of, linear_facts
+from relbounds.show.question_tables import groups_table, stability_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -776,6 +777,51 @@ class RelboundsResults(Results):
         found = self.groups(**asked) if groups is None else groups
         return plot_groups(found, self.facts, ax, palette=palette, legend=legend)
 
+    def plot_level_contrasts(
+        self,
+        term: str,
+        reference: Any = None,
+        ax: Axes | None = None,
+        *,
+        numbers: bool = True,
+        legend: bool = True,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw the differences between levels of a factor in every equivalent model, as people draw forest plots.
+
+        Parameters
+        ----------
+        term : str
+            A factor: its name in the formula or the plain variable.
+        reference : optional
+            A level that all others are compared with; all pairs by default.
+        ax : Axes, optional
+        numbers : bool
+            Write ranges and p-values beside the lines.
+        legend : bool
+        title : str, optional
+            The name of the term by default.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.datasets.load_severity()
+        >>> fit = rb.relbounds("severity ~ stiffness + crp + sex", data, C=0.1)
+        >>> [label.get_text() for label in fit.plot_level_contrasts("sex").get_yticklabels()]
+        ['male - female']
+        """
+        from relbounds.show.figures.level_contrasts import plot_level_contrasts
+
+        found = self.level_contrasts(term, reference)
+        smallest = self.facts.smallest_p
+        return plot_level_contrasts(
+            found, ax, smallest_p=smallest, numbers=numbers, legend=legend, title=title
+        )
+
     def plot_sweep_delta(
         self,
         ax: Axes | None = None,
@@ -1087,7 +1133,7 @@ class RelboundsResults(Results):
         ...     fit.write_report(folder + "/report.html", groups=False).name
         'report.html'
         """
-        from relbounds.show.report import Section, check_report, figure_block
+        from relbounds.show.report import check_report
 
         check_report(path)
         more = []
@@ -1096,14 +1142,9 @@ class RelboundsResults(Results):
         if groups:
             more.append(self._groups_section())
         if sweep:
-            caption = (
-                "Bounds along the tolerance: the height of a band is the interval, its colour the class."
-            )
-            more.append(Section("Tolerance", (figure_block(self.plot_sweep_delta(), caption),)))
+            more.append(self._sweep_section())
         if stability:
-            found = self.stability(stability)
-            caption = f"Classes over {stability} subsamples of {found.fraction:.0%} of the rows."
-            more.append(Section("Stability", (figure_block(self.plot_stability(stability=found), caption),)))
+            more.append(self._stability_section(stability))
         return self._write_report(path, title, *more)
 
     def _sections(self) -> list[Section]:
@@ -1140,18 +1181,40 @@ class RelboundsResults(Results):
 
     def _groups_section(self) -> Section:
         from relbounds.show import report
-        from relbounds.show.paper_tables import PaperRow, PaperTable
 
         found = self.groups()
-        rows = tuple(PaperRow(str(number), (", ".join(names),)) for number, names in found.members.items())
         caption = (
-            "Features that play the same role: how all other intervals move when a feature is held at its least "
-            "and at its greatest use. Dashed: where the tree is cut."
+            "Terms that play the same role: how all other intervals move when a term is held at its least and at its "
+            "greatest use. Dashed: where the tree is cut."
         )
         drawn = report.figure_block(self.plot_groups(groups=found), caption)
+        return report.Section("Groups", (drawn, report.table_block(groups_table(found))))
+
+    def _sweep_section(self) -> Section:
+        from relbounds.show import report
+
+        found = self.sweep_delta()
+        caption = "Bounds along the tolerance: the height of a band is the interval, its colour the class."
+        drawn = report.figure_block(self.plot_sweep_delta(sweep=found), caption)
         return report.Section(
-            "Groups", (drawn, report.table_block(PaperTable(("group", "features"), rows, (False,))))
+            "Tolerance", (drawn, report.list_block(("", text) for text in found.explanation))
         )
+
+    def _stability_section(self, n_resamples: int) -> Section:
+        from relbounds.show import report
+
+        found = self.stability(n_resamples)
+        caption = f"Classes over {n_resamples} subsamples of {found.fraction:.0%} of the rows."
+        drawn = report.figure_block(self.plot_stability(stability=found), caption)
+        blocks = [drawn, report.table_block(stability_table(found))]
+        if found.fraction == 0.5:
+            blocks.append(
+                report.text_block(
+                    f"{len(found.selected())} terms are relevant in at least 75 % of the halves; of these, at most "
+                    f"{found.false_selections():.2g} are expected to be no better than chance."
+                )
+            )
+        return report.Section("Stability", tuple(blocks))
 
     def _content(self) -> Fitted:
         return self._fitted

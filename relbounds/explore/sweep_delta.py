@@ -77,7 +77,7 @@ class Sweep:
     @property
     def monotone(self) -> pd.Series:
         """Whether the class of each row only falls as the tolerance grows: from strong to weak to irrelevant."""
-        ranks = self.classes.replace(RANK).infer_objects(copy=False).apply(pd.to_numeric, errors="coerce")
+        ranks = self.classes.map(lambda label: RANK.get(label, np.nan)).astype(float)
         falls = (ranks.diff(axis=1).iloc[:, 1:].fillna(0.0) <= 0).all(axis=1)
         return falls.rename("monotone")
 

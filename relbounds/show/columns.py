@@ -107,6 +107,9 @@ COLUMNS: dict[str, Column] = {
     "upper": Column("upper", format_bound),
     "signed_lower": Column("from", format_bound, summary_head="[signed"),
     "signed_upper": Column("to", format_bound, summary_head="range]"),
+    # how far bounds move between imputed data sets
+    "lower_moves": Column("lower moves", format_bound, summary_head="(moves"),
+    "upper_moves": Column("upper moves", format_bound, summary_head="moves)"),
     "importance": Column("import.", format_size),
     "removal_loss": Column("removal", format_loss),
     "replaceable": Column("others", format_share),

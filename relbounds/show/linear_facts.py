@@ -17,6 +17,8 @@ COLUMNS = (
     "upper",
     "signed_lower",
     "signed_upper",
+    "lower_moves",
+    "upper_moves",
     "p_noise",
     "p_adjusted",
     "relevance",
@@ -42,6 +44,9 @@ ABOUT = {
     "survival": "A higher score means longer survival.",
 }
 COLUMN_ROWS = "The row of a term with several columns is the sum of their absolute weights."
+MOVES = (
+    "In brackets: how far lower and upper move between the imputed data sets, from the least to the greatest."
+)
 ADJUSTED = "Adjusting covariates are in every model without penalty; they have coefficients and ranges, but no class."
 
 
@@ -122,6 +127,8 @@ def _left(fitted: Fitted) -> Pairs:
         pairs.append(("Balance:", "yes" if kind.balance else "no"))
     else:
         pairs.append(("Epsilon:", f"{design.y_scale * kind.epsilon:.4g}"))
+    if fitted.imputations:
+        pairs.append(("Imputed data sets:", str(len(fitted.imputations))))
     pairs.append(("No. Observations:", str(len(design.y))))
     if design.times is not None:
         pairs.append(("Events:", str(int(design.times[1].sum()))))
@@ -241,6 +248,8 @@ def _explained(fitted: Fitted) -> list[str]:
         notes.append(LEVELS)
     if (table["row"] == "column").any():
         notes.append(COLUMN_ROWS)
+    if fitted.imputations:
+        notes.append(MOVES)
     if (table["part"] == "adjust").any():
         notes.append(ADJUSTED)
     if fitted.noise.control != "none":

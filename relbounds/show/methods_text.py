@@ -74,6 +74,8 @@ def _data(fitted: Fitted) -> str:
     )
     if design.cluster is not None:
         said += f" in {counted(int(design.cluster.max()) + 1, 'cluster')}, kept whole throughout"
+    if fitted.imputations:
+        said += f", {len(fitted.imputations)} times imputed (bounds are medians, p-values twice their median)"
     if design.n_dropped:
         said += f" ({counted(design.n_dropped, 'further row')} with missing values left out)"
     if design.times is not None:

@@ -71,7 +71,12 @@ def groups() -> SimpleNamespace:
     """Four features, two of which stand in for each other."""
     names = ["age", "crp", "sex: male - female", "bs(bmi, 2)"]
     tree = linkage(np.array([0.9, 0.8, 1.0, 0.7, 0.1, 0.75]), method="single")
-    return SimpleNamespace(labels=pd.Series([1, 2, 3, 2], index=names), linkage=tree, height=0.4)
+    joint = SimpleNamespace(
+        terms=("crp", "bs(bmi, 2)"), lower=0.1, upper=0.3, exact=True, relevance="strong", replaceable=True
+    )
+    members = {1: ["age"], 2: ["crp", "bs(bmi, 2)"], 3: ["sex: male - female"]}
+    labels = pd.Series([1, 2, 3, 2], index=names)
+    return SimpleNamespace(labels=labels, linkage=tree, height=0.4, together=(joint,), members=members)
 
 
 def sweep() -> SimpleNamespace:
@@ -80,14 +85,20 @@ def sweep() -> SimpleNamespace:
     tables = [table() for _ in deltas]
     tables[2].loc["crp", "relevance"] = "irrelevant"
     joined = pd.concat(tables, keys=deltas, names=["delta", "feature"])
-    return SimpleNamespace(deltas=deltas, table=joined, delta=0.05)
+    monotone = pd.Series([name != "age" for name in table().index], index=table().index)
+    return SimpleNamespace(deltas=deltas, table=joined, delta=0.05, monotone=monotone)
 
 
 def stability() -> SimpleNamespace:
     """Classes over ten subsamples."""
     own = table()
     shares = pd.DataFrame({"strong": 0.7, "weak": 0.2, "irrelevant": 0.1}, index=own.index)
-    return SimpleNamespace(table=own, frequencies=shares, n_resamples=10, failed=1)
+    own["stability"] = 0.7
+    moved = pd.DataFrame(
+        {f"{end}_{q}": 0.1 * i for end in ("lower", "upper") for i, q in enumerate(("05", "50", "95"))},
+        index=own.index,
+    )
+    return SimpleNamespace(table=own, frequencies=shares, quantiles=moved, n_resamples=10, failed=1)
 
 
 def contrasts(reference: str | None = None) -> pd.DataFrame:

@@ -302,6 +302,7 @@ def test_groups_share_the_order_of_the_tree():
     assert ax.tree.get_ylim() == ax.get_ylim()
     assert any(line.get_xdata()[0] == pytest.approx(found.height) for line in ax.tree.lines)
     assert overlapping(ax.get_yticklabels()) == 0 and "cut" in legend_texts(ax)
+    assert "2: needed together" in [text.get_text() for text in ax.tree.texts]
     _, given = plt.subplots()
     assert plot_groups(found, shown.facts(), given) is given
 
@@ -315,6 +316,9 @@ def test_sweep_changes_colour_where_the_class_does():
     assert ax.get_xscale() == "log" and ax.get_xlim() == (0.001, 3.0)
     texts = [text.get_text() for text in ax.texts]
     assert "0" in texts and "0.3" in texts  # the scale of the height
+    # a class that rises again is marked, and the legend says why
+    assert [t.get_text() for t in ax.get_yticklabels() if t.get_text().endswith("*")] == ["age *"]
+    assert legend_texts(ax)[-1].startswith("class rises again")
     _, given = plt.subplots()
     assert plot_sweep_delta(found, given, features=["age"]) is given
 
@@ -399,6 +403,12 @@ def test_contrasts_are_drawn_about_zero():
     against = plot_level_contrasts(shown.contrasts("A"))
     assert [text.get_text() for text in against.get_yticklabels()] == ["B", "C"]
     assert "difference to A" in against.get_xlabel()
+    classes = shown.contrasts("A").assign(response="x / y")
+    classes.attrs["monotone"] = "rising"
+    ax = plot_level_contrasts(classes)
+    assert ax.get_yticklabels()[0].get_text() == "B, x / y" and "rising in every model" in ax.get_title(
+        "left"
+    )
     with pytest.raises(rb.OptionError, match="no contrast"):
         plot_level_contrasts(shown.contrasts("Z"))
 

@@ -19,6 +19,7 @@ import relbounds as rb
 from relbounds.show.comparison import compare_fits
 from relbounds.show.escaping import escape_latex
 from relbounds.show.paper_tables import PaperRow, PaperTable, csv_of, paper_table
+from relbounds.show.question_tables import groups_table, stability_table
 from relbounds.show.summary import summarise
 
 AWKWARD = PaperTable(
@@ -244,6 +245,26 @@ def test_levels_stand_under_their_term_and_adjusting_ones_apart():
     assert row.cells == ("0.310", "", "", "0.200", "0.420", "", "", "", "+")
 
 
+def test_groups_say_what_is_needed_together():
+    text = groups_table(shown.groups()).to_markdown()
+    assert (
+        "| 2 | crp, bs(bmi, 2) | 0.100 | 0.300 | strong | each is replaceable, together they are needed |"
+        in text
+    )
+
+
+def test_stability_says_how_far_bounds_move():
+    rows = {row.stub: row for row in stability_table(shown.stability()).rows}
+    assert rows["age"].cells == ("strong", "0.70", "0.000 to 0.200", "0.000 to 0.200")
+    assert rows["site[A]"].kind == "inner" and "smoker" not in rows
+
+
+def test_imputed_tables_show_how_bounds_move():
+    moving = shown.table().assign(lower_moves=0.01, upper_moves=0.02)
+    text = str(summarise(shown.facts(table=moving, columns=("upper", "lower_moves", "upper_moves"))))
+    assert "(moves" in text and "moves)" in text and "0.020" in text
+
+
 def test_p_values_are_never_smaller_than_the_permutations_can_show():
     table = shown.table()
     table["p_adjusted"] = 1e-24
@@ -287,9 +308,9 @@ def test_files_are_written_and_missing_folders_are_named(tmp_path):
         path = tmp_path / f"table.{kind}"
         text = getattr(fit, f"to_{kind}")(path)
         assert path.read_text(encoding="utf-8") == text
-        with pytest.raises(rb.OptionError, match="does not exist"):
+        with pytest.raises(rb.RelboundsError, match="does not exist"):
             getattr(fit, f"to_{kind}")(tmp_path / "nowhere" / "table")
-    with pytest.raises(rb.OptionError, match="does not exist"):
+    with pytest.raises(rb.RelboundsError, match="does not exist"):
         fit.write_report(tmp_path / "nowhere" / "report.html")
 
 

@@ -50,7 +50,8 @@ def plot_groups(
     Parameters
     ----------
     groups : Groups
-        With `labels` (the group of each feature), `linkage` (the tree) and `height` (where it is cut).
+        With `labels` (the group of each feature), `linkage` (the tree), `height` (where it is cut) and `together`
+        (the joint use of each group; one whose members are all replaceable, but not together, says so).
     facts : Facts
         The table the features are in.
     ax : Axes, optional
@@ -122,11 +123,13 @@ def _draw_tree(side: Axes, groups: Any, leaves: Sequence[int]) -> None:
         place[node], height[node] = (place[a] + place[b]) / 2, float(distance)
         if grouped:
             top[owner[node]] = (float(distance), place[node])
+    needed = {int(groups.labels[one.terms[0]]) for one in groups.together if one.replaceable}
     for group, (x, y) in top.items():
-        side.annotate(str(group), (x, y), xytext=(2, 2), textcoords="offset points", fontsize=SMALL,
+        said = f"{group}: needed together" if group in needed else str(group)
+        side.annotate(said, (x, y), xytext=(2, 2), textcoords="offset points", fontsize=SMALL,
                       color=shade[group], va="bottom")  # fmt: skip
     side.axvline(groups.height, color=ink(side), linewidth=0.8, linestyle=DASHED)
-    side.set_xlim(0.0, 1.08 * max(tallest, float(groups.height)))
+    side.set_xlim(0.0, (1.4 if needed else 1.08) * max(tallest, float(groups.height)))
     side.set_xlabel("distance")
     tidy_axes(side)
     side.spines["left"].set_visible(False)

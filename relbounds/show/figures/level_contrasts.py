@@ -69,10 +69,7 @@ def plot_level_contrasts(
         raise OptionError("There is no contrast to draw; give what level_contrasts() returns.")
     references = contrasts["reference"].astype(str).unique()
     one = len(references) == 1 and len(contrasts) > 1
-    labels = [
-        shorten(level) if one else f"{shorten(level, 14)} - {shorten(reference, 14)}"
-        for level, reference in zip(contrasts["level"], contrasts["reference"], strict=True)
-    ]
+    labels = _labels(contrasts, one)
     beside = 1.35 if numbers else 0.0
     width = max(COLUMN, 1.7 + LETTER * max(map(len, labels)) + beside)
     ax = new_axes(ax, width, 1.15 + 1.25 * ROW * len(labels))
@@ -84,6 +81,8 @@ def plot_level_contrasts(
     ax.set_yticks(range(len(labels)), labels=labels)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     term = shorten(contrasts["term"].iloc[0]) if "term" in contrasts else ""
+    if contrasts.attrs.get("monotone") in ("rising", "falling"):
+        term += f" ({contrasts.attrs['monotone']} in every model)"
     ax.set_xlabel(
         f"difference to {shorten(references[0])} (share of the norm)"
         if one
@@ -96,6 +95,15 @@ def plot_level_contrasts(
     if legend:
         legend_below(ax, _handles(ax))
     return ax
+
+
+def _labels(contrasts: pd.DataFrame, one: bool) -> list[str]:
+    """Return what each line compares: two levels, and for classes without order between which of them."""
+    out = []
+    for row in contrasts.itertuples(index=False):
+        label = shorten(row.level) if one else f"{shorten(row.level, 14)} - {shorten(row.reference, 14)}"
+        out.append(f"{label}, {shorten(row.response, 20)}" if "response" in contrasts else label)
+    return out
 
 
 def _draw(ax: Axes, at: int, low: float, high: float) -> None:

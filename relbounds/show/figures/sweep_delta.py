@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
@@ -13,6 +15,7 @@ from relbounds.show.figures.style import (
     COLUMN,
     ROW,
     SMALL,
+    Line,
     chosen_rows,
     class_handles,
     faint,
@@ -28,6 +31,7 @@ from relbounds.show.figures.style import (
 
 # The share of a line's height that the largest bound of all takes.
 TALLEST = 0.8
+RISES = "class rises again: noise grows too"
 
 
 def plot_sweep_delta(
@@ -46,7 +50,8 @@ def plot_sweep_delta(
     Parameters
     ----------
     sweep : Sweep
-        With `deltas`, `table` (by delta and feature) and `delta`, the tolerance of the fit.
+        With `deltas`, `table` (by delta and feature), `delta`, the tolerance of the fit, and `monotone`: whether each
+        row's class only falls; others get a star.
     ax : Axes, optional
     features : sequence of str, optional
         Only these.
@@ -60,7 +65,7 @@ def plot_sweep_delta(
     deltas = np.asarray(sweep.deltas, dtype=float)
     first = chosen_rows(sweep.table.loc[deltas[0]], features)
     first = first[first["part"] != "adjust"]
-    lines = lines_of(first)
+    lines = [_marked(line, sweep.monotone) for line in lines_of(first)]
     row = (1.8 if len(lines) <= 25 else 1.2) * ROW
     ax = new_axes(ax, max(COLUMN, 2.4 + label_width(lines)), 1.0 + row * (lines[-1].position + 1))
     paint = paints(palette)
@@ -83,10 +88,19 @@ def plot_sweep_delta(
     _ruler(ax, next(line.position for line in lines if line.row is not None) + 0.42, reach)
     if legend:
         dotted = Line2D([], [], color=ink(ax), linewidth=0.8, linestyle=":", label="delta of the fit")
-        legend_below(
-            ax, [*class_handles(paint, set(first["relevance"]) | set(sweep.table["relevance"])), dotted]
-        )
+        handles = [*class_handles(paint, set(sweep.table["relevance"])), dotted]
+        if any(line.label.endswith(" *") for line in lines):
+            handles.append(
+                Line2D([], [], color=ink(ax), marker="$*$", markersize=5, linestyle="none", label=RISES)
+            )
+        legend_below(ax, handles)
     return ax
+
+
+def _marked(line: Line, monotone: pd.Series) -> Line:
+    """Return a line with a star at its name where its class rises again as the tolerance grows."""
+    rises = line.row is not None and not bool(monotone.get(line.step.label, True))
+    return replace(line, label=f"{line.label} *") if rises else line
 
 
 def _scale(ax: Axes, deltas: np.ndarray) -> None:

@@ -2,7 +2,8 @@
 # Installs R and the packages the tests use, where apt-get and root allow it; says so in one line where they do not.
 set -euo pipefail
 packages="r-base-dev r-cran-reticulate r-cran-testthat r-cran-knitr r-cran-rmarkdown r-cran-ggplot2 r-cran-generics
-  r-cran-broom r-cran-formula r-cran-mass r-cran-ordinal r-cran-roxygen2 r-cran-xtable pandoc qpdf"
+  r-cran-broom r-cran-caret r-cran-emmeans r-cran-formula r-cran-insight r-cran-mass r-cran-mice r-cran-mitml
+  r-cran-ordinal r-cran-parameters r-cran-roxygen2 r-cran-sjplot r-cran-survival r-cran-xtable pandoc qpdf"
 missing=""
 for package in $packages; do
   dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"

@@ -2,22 +2,25 @@
 
 #' What if a feature is used less, more, or not at all?
 #'
-#' Recomputes every interval among the equally good models that obey the constraints.
+#' Recomputes every interval, and what noise reaches, among the equally good models that obey the constraints.
 #'
 #' @param object A fit of [relbounds()], or the result of an earlier `constrain()`.
 #' @param ... Named constraints, in the units of the table: a number (`bmi = 0`), a pair (`age = c(0, 0.1)`), or
-#'   `"off"`, `"min"`, `"max"`. The name of a term stands for all its columns. One named list works as well.
-#' @return A fit of class `relbounds`, whose print-out shows the constraints.
-#' @seealso [substitutes()], [choose_features()]
+#'   `"off"`, `"min"`, `"max"`. The plain name of a variable stands for its term, with all levels or columns. One named
+#'   list works as well, and is needed for a feature called `object` or `heredity`.
+#' @param heredity Switch interactions off together with their main effects?
+#' @return A fit of class `relbounds`, whose print-out shows the constraints; features that they fix are of class
+#'   `"fixed"`.
+#' @seealso [substitutes()], [cheapest()]
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, probes = 10)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
 #' constrain(fit, crp = "off")
 #' @export
 constrain <- function(object, ...) UseMethod("constrain")
 
 #' @rdname constrain
 #' @export
-constrain.relbounds <- function(object, ...) {
+constrain.relbounds <- function(object, ..., heredity = TRUE) {
   wishes <- list(...)
   if (length(wishes) == 1 && is.null(names(wishes)) && is.list(wishes[[1]])) wishes <- wishes[[1]]
   if (!length(wishes) || is.null(names(wishes)) || any(!nzchar(names(wishes)))) {
@@ -25,13 +28,19 @@ constrain.relbounds <- function(object, ...) {
                    class = "relbounds_option_error")
   }
   wishes <- lapply(plain_options(wishes), function(w) if (length(w) > 1) as.list(w) else w)
-  what_if(object, python_call("constrain", serialized(object), wishes))
+  what_if(object, python_call("constrain", serialized(object), wishes, unless_default(heredity = heredity, TRUE)))
+}
+
+# An argument for Python, left out where it is the default.
+unless_default <- function(...) {
+  given <- list(...)
+  value <- plain_options(given[1])
+  if (identical(value[[1]], given[[2]])) NULL else value
 }
 
 # A what-if is a fit with the memory of the fit it came from.
 what_if <- function(object, answer) {
-  memory <- object[c("formula", "terms", "privileged_terms", "xlevels", "data_columns", "na.action", "weights",
-                     "contrasts", "response", "response_name", "model")]
+  memory <- object[intersect(names(object), MEMORY)]
   new_relbounds(answer, memory, object$call)
 }
 
@@ -39,13 +48,13 @@ what_if <- function(object, answer) {
 #'
 #' @param object A fit of [relbounds()].
 #' @param feature Name of a weakly relevant feature or term; a strong one has no substitute, which is an error.
-#' @param ... Passed on to methods.
+#' @param ... Not used; an unknown argument is an error.
 #' @return A data frame, best substitute first: bounds as they are (`lower`, `upper`), without `feature` (`lower_off`,
 #'   `upper_off`), and with `feature` half used (`upper_half`; `overlap` is 1 for a copy of
 #'   `feature`, 0 for one that has nothing to do with it); `role` is `"replaces"` where a feature
 #'   becomes strong without `feature`, `"shares"` where it carries the same information together with others.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1, probes = 10)
+#' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1)
 #' substitutes(fit, "crp")
 #' @export
 substitutes <- function(object, ...) UseMethod("substitutes")
@@ -53,37 +62,27 @@ substitutes <- function(object, ...) UseMethod("substitutes")
 #' @rdname substitutes
 #' @export
 substitutes.relbounds <- function(object, feature, ...) {
-  as_frame(python_call("substitutes", serialized(object), one_string(feature, "feature")))
+  check_arguments()
+  ask(object, "substitutes", feature = one_string(feature, "feature"))
 }
-
-one_string <- function(x, name) {
-  if (!is.character(x) || length(x) != 1) relbounds_stop("'", name, "' must be one string.", class = "relbounds_option_error")
-  x
-}
-
-as_frame <- function(columns) {
-  columns <- lapply(columns, function(column) if (length(column)) unlist(column) else character())
-  as.data.frame(columns, stringsAsFactors = FALSE, check.names = FALSE)
-}
-
-named_values <- function(x) stats::setNames(unlist(x$values), as.character(unlist(x$names)))
 
 #' Groups of features that stand in for each other
 #'
 #' Features are close if holding one of them at its least or most moves the bounds of the others in the same way.
 #'
-#' @param object A fit of [relbounds()].
+#' @param object A fit of [relbounds()] or of [forest_relevance()].
 #' @param cut Where to cut the tree, as a fraction of its tallest link.
 #' @param k Wanted number of groups, instead of `cut`.
 #' @param part `"regular"` or `"privileged"`.
-#' @param by_class Let the classes speak too? Then a strong feature, which has no stand-in, is a group of its own, and
-#'   irrelevant features are one group. `FALSE` asks the tree alone; so does `k`.
+#' @param by What makes two features close: `"context"` (how holding one moves the others' bounds) or `"overlap"`.
 #' @param x Groups, from `groups()`.
-#' @param ... Passed to [stats::plot.hclust()].
+#' @param row.names,optional As in [as.data.frame()].
+#' @param ... Not used; an unknown argument is an error.
 #' @return A list of class `relbounds_groups`: `labels` (named group numbers), `tree` (an [hclust] object), `distance`
-#'   (matrix) and `height` (where the tree was cut).
+#'   (matrix), `height` (where the tree was cut) and `together` (how much of each group every equally good model uses).
+#'   `as.data.frame()` gives one row per feature with its group.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, probes = 10)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
 #' groups(fit)
 #' plot(groups(fit))
 #' @export
@@ -91,20 +90,25 @@ groups <- function(object, ...) UseMethod("groups")
 
 #' @rdname groups
 #' @export
-groups.relbounds <- function(object, cut = NULL, k = NULL, part = c("regular", "privileged"), by_class = TRUE, ...) {
-  answer <- python_call("groups", serialized(object), cut, k, match.arg(part), by_class)
-  labels <- named_values(answer$labels)
-  distance <- as.matrix(as_frame(answer$distance))
-  rownames(distance) <- colnames(distance)
-  out <- list(labels = labels, tree = as_hclust(answer$linkage, names(labels)), distance = distance,
-              height = answer$height, table = object$table)
+groups.relbounds <- function(object, cut = NULL, k = NULL, part = "regular", by = "context", ...) {
+  check_arguments()
+  new_groups(ask(object, "groups", cut = cut, k = k, part = part, by = by), object)
+}
+
+new_groups <- function(answer, object) {
+  labels <- answer$labels
+  distance <- answer$distance
+  rownames(distance) <- distance[[1]]
+  out <- list(labels = labels, tree = as_hclust(answer$linkage, names(labels)), distance = as.matrix(distance[-1]),
+              height = answer$height, together = answer$together, table = object$table)
   structure(out, class = "relbounds_groups")
 }
 
 # The tree of scipy (clusters numbered from n on) as that of R (single features negative, merges counted from 1).
 as_hclust <- function(linkage, labels) {
   n <- length(labels)
-  links <- matrix(unlist(linkage), ncol = 4, byrow = TRUE)
+  links <- if (is.matrix(linkage)) linkage else matrix(unlist(linkage), ncol = 4, byrow = TRUE)
+  if (!nrow(links)) return(NULL)
   id <- links[, 1:2, drop = FALSE]
   merge <- matrix(as.integer(ifelse(id < n, -(id + 1), id - n + 1)), ncol = 2)
   members <- list()
@@ -117,6 +121,7 @@ as_hclust <- function(linkage, labels) {
 
 #' @export
 print.relbounds_groups <- function(x, ...) {
+  check_arguments(PRINT_ARGUMENTS)
   cat(max(x$labels), " groups of ", length(x$labels), " features (cut at ", signif(x$height, 3), ")\n", sep = "")
   for (g in sort(unique(x$labels))) {
     writeLines(strwrap(paste0(g, ": ", paste(names(x$labels)[x$labels == g], collapse = ", ")), 80, indent = 2, exdent = 5))
@@ -126,29 +131,117 @@ print.relbounds_groups <- function(x, ...) {
 
 #' @rdname groups
 #' @export
-plot.relbounds_groups <- function(x, ...) {
-  tree <- x$tree
-  # the number of the group after each name: classes count too, so a line across the tree does not tell them all
-  tree$labels <- paste0(tree$labels, " (", x$labels[tree$labels], ")")
-  old <- graphics::par(mar = c(1, 4.2, 0.6, 0.6))
-  on.exit(graphics::par(old))
-  args <- utils::modifyList(list(tree, main = "", sub = "", xlab = "", ylab = "Distance of contexts", hang = -1), list(...))
-  do.call(graphics::plot, args)
-  graphics::abline(h = x$height, lty = 2, col = "grey25")
+as.data.frame.relbounds_groups <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  at <- match(names(x$labels), x$table$feature)
+  data.frame(feature = names(x$labels), group = as.integer(x$labels), relevance = x$table$relevance[at],
+             row.names = row.names, stringsAsFactors = FALSE)
+}
+
+#' How much of several features together is in every good model?
+#'
+#' Each of some features may be replaceable while together they are needed. `together()` gives the least and the most
+#' that equally good models use of all of them.
+#'
+#' @param object A fit of [relbounds()].
+#' @param features Names of features or terms.
+#' @param x From `together()`.
+#' @param row.names,optional As in [as.data.frame()].
+#' @param ... Not used; an unknown argument is an error.
+#' @return A list of class `relbounds_together`: `features`, `lower`, `upper`, `relevance` and what noise reaches.
+#' @examplesIf relbounds::relbounds_available()
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
+#' together(fit, c("crp", "esr"))
+#' @export
+together <- function(object, ...) UseMethod("together")
+
+#' @rdname together
+#' @export
+together.relbounds <- function(object, features, ...) {
+  check_arguments()
+  structure(ask(object, "together", features = strings(features, "features")), class = "relbounds_together")
+}
+
+#' @export
+print.relbounds_together <- function(x, ...) {
+  check_arguments(PRINT_ARGUMENTS)
+  writeLines(strwrap(x$text, 80))
+  invisible(x)
+}
+
+#' @rdname together
+#' @export
+as.data.frame.relbounds_together <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  one_row(x, row.names)
+}
+
+# The facts of an answer that are single values, as one row; several names become one string.
+one_row <- function(x, row.names = NULL) {
+  x <- unclass(x)
+  x <- x[setdiff(names(x), c("text", "class", "fit", "results"))]
+  x <- lapply(x, function(v) if (is.character(v) && length(v) > 1) paste(v, collapse = ", ") else v)
+  keep <- vapply(x, function(v) is.atomic(v) && length(v) == 1, NA)
+  out <- data.frame(x[keep], stringsAsFactors = FALSE, check.names = FALSE)
+  if (!is.null(row.names)) rownames(out) <- row.names
+  out
+}
+
+#' Differences between the levels of a factor
+#'
+#' Is one level above the other in every equally good model? For each pair of levels, or for each level and a
+#' reference, the range of their difference over all equally good models.
+#'
+#' @param object A fit of [relbounds()].
+#' @param term The factor, by its name in the formula or by the plain name of the variable.
+#' @param reference A level that all others are compared with; `NULL` compares all pairs.
+#' @param x From `level_contrasts()`.
+#' @param ... Not used; an unknown argument is an error.
+#' @return A data frame of class `relbounds_contrasts` with the columns `term`, `level`, `reference`, `signed_lower`,
+#'   `signed_upper`, `direction` (`"always above"`, `"always below"` or `"open"`) and `p_adjusted`, and a plot method.
+#' @examplesIf relbounds::relbounds_available()
+#' study <- transform(severity, site = factor(rep(c("A", "B", "C"), 100)))
+#' fit <- relbounds(severity ~ age + stiffness + site, data = study, C = 0.1)
+#' level_contrasts(fit, "site")
+#' plot(level_contrasts(fit, "site", reference = "A"))
+#' @export
+level_contrasts <- function(object, ...) UseMethod("level_contrasts")
+
+#' @rdname level_contrasts
+#' @export
+level_contrasts.relbounds <- function(object, term, reference = NULL, ...) {
+  check_arguments()
+  out <- ask(object, "level_contrasts", term = one_string(term, "term"),
+             reference = if (!is.null(reference)) as.character(reference))
+  if (!is.data.frame(out)) out <- out$table
+  structure(out, class = c("relbounds_contrasts", "data.frame"))
+}
+
+#' @export
+print.relbounds_contrasts <- function(x, digits = 3, ...) {
+  check_arguments(PRINT_ARGUMENTS)
+  cat("Differences between levels of ", x$term[1], ", least and most in any equally good model:\n", sep = "")
+  shown <- data.frame(
+    Levels = paste(x$level, "-", x$reference), Lower = format_bound(x$signed_lower, digits),
+    Upper = format_bound(x$signed_upper, digits), Direction = x$direction, `P adj.` = format_p(x$p_adjusted),
+    check.names = FALSE
+  )
+  print(shown, row.names = FALSE, right = FALSE)
   invisible(x)
 }
 
 #' How do bounds and classes depend on the tolerance?
 #'
 #' @param object A fit of [relbounds()].
-#' @param delta Tolerances: numbers, `"1se"`, `"2se"`; a sensible range by default.
-#' @param probes Number of probes at each; that of the fit by default.
+#' @param delta Tolerances: numbers, `"resample"`, `"1se"`, `"2se"`; a sensible range by default.
+#' @param probes With `control = "published"`: number of probes at each; that of the fit by default.
 #' @param x A sweep, from `sweep_delta()`.
-#' @param ... Passed on to methods.
+#' @param row.names,optional As in [as.data.frame()].
+#' @param ... Not used; an unknown argument is an error.
 #' @return A list of class `relbounds_sweep`: `table` (one row per tolerance and feature), `changes` (where a class
 #'   changes), `strong_until` (the tolerance up to which a feature is strong), `noise` (what noise reaches).
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, probes = 10)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
 #' sweep_delta(fit, c(0.001, 0.01, 0.1))
 #' @export
 sweep_delta <- function(object, ...) UseMethod("sweep_delta")
@@ -156,93 +249,83 @@ sweep_delta <- function(object, ...) UseMethod("sweep_delta")
 #' @rdname sweep_delta
 #' @export
 sweep_delta.relbounds <- function(object, delta = NULL, probes = NULL, ...) {
-  answer <- python_call("sweep", serialized(object), if (!is.null(delta)) as.list(delta), probes)
-  structure(list(
-    deltas = unlist(answer$deltas), table = as_frame(answer$table), noise = as_frame(answer$noise),
-    changes = as_frame(answer$changes), strong_until = named_values(answer$strong_until), delta = answer$delta
-  ), class = "relbounds_sweep")
+  check_arguments()
+  answer <- ask(object, "sweep_delta", delta = if (!is.null(delta)) as.list(delta), probes = probes)
+  structure(answer[setdiff(names(answer), "class")], class = "relbounds_sweep")
 }
 
 #' @export
 print.relbounds_sweep <- function(x, ...) {
-  cat("Sweep over ", length(x$deltas), " tolerances, ", signif(min(x$deltas), 3), " to ", signif(max(x$deltas), 3), "\n", sep = "")
-  wide <- vapply(x$deltas, function(d) x$table$relevance[x$table$delta == d], character(length(x$strong_until)))
-  dimnames(wide) <- list(names(x$strong_until), signif(x$deltas, 2))
+  check_arguments(PRINT_ARGUMENTS)
+  cat("Along ", length(x$deltas), " tolerances, ", signif(min(x$deltas), 3), " to ", signif(max(x$deltas), 3), ":\n", sep = "")
+  features <- unique(x$table$feature)
+  wide <- vapply(x$deltas, function(d) {
+    at <- x$table[x$table$delta == d, ]
+    as.character(at$relevance)[match(features, at$feature)]
+  }, character(length(features)))
+  wide <- matrix(wide, length(features), dimnames = list(features, signif(x$deltas, 2)))
+  wide[is.na(wide)] <- ""
   print(as.data.frame(wide), quote = FALSE)
+  for (note in unlist(x$notes)) writeLines(strwrap(paste("Note:", note), 80, exdent = 2))
   invisible(x)
 }
 
 #' @rdname sweep_delta
 #' @export
-plot.relbounds_sweep <- function(x, ...) {
-  features <- names(x$strong_until)
-  pick <- function(column) vapply(features, function(f) x$table[[column]][x$table$feature == f], numeric(length(x$deltas)))
-  lower <- matrix(pick("lower"), ncol = length(features))
-  upper <- matrix(pick("upper"), ncol = length(features))
-  last <- x$table[x$table$delta == x$delta | x$table$delta == max(x$deltas), ]
-  colour <- grDevices::hcl.colors(length(features), "Dark 3")
-  old <- graphics::par(mar = c(4.2, 4.2, 0.6, 8))
-  on.exit(graphics::par(old))
-  graphics::matplot(x$deltas, upper, type = "l", lty = 1, lwd = 2, col = colour, log = "x", ylim = c(0, max(upper)),
-                    xlab = "delta", ylab = "Relevance", bty = "l", ...)
-  graphics::matlines(x$deltas, lower, lty = 3, lwd = 2, col = colour)
-  if (x$delta >= min(x$deltas) && x$delta <= max(x$deltas)) graphics::abline(v = x$delta, lty = 2, col = "grey25")
-  graphics::legend(grDevices::extendrange(x$deltas)[2], max(upper), legend = features, col = colour, lwd = 2, bty = "n",
-                   xpd = NA, cex = 0.85, title = "solid: upper\ndotted: lower", title.adj = 0, inset = 0)
-  invisible(x)
+as.data.frame.relbounds_sweep <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  x$table
 }
 
-#' How stable are the classes?
+#' Does a class hang on the sample?
 #'
-#' Repeats the fit on subsamples of the rows and counts how often each feature falls into each class.
+#' Fits the model again on half samples, in complementary pairs, and counts the classes of every feature.
 #'
 #' @param object A fit of [relbounds()].
 #' @param n_resamples Number of subsamples.
 #' @param fraction Share of rows in each.
 #' @param probes,n_jobs,seed Those of the fit by default.
 #' @param x From `stability()`.
-#' @param ... Passed on to methods.
+#' @param row.names,optional As in [as.data.frame()].
+#' @param ... Not used; an unknown argument is an error.
 #' @return A list of class `relbounds_stability`: `frequencies` (share of each class for each feature), `table` (the
 #'   table of the fit with a column `stability`), `draws` (every repetition), `n_resamples`, `failed`, `fraction`.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + sodium, data = severity, C = 0.1, probes = 10)
-#' stability(fit, n_resamples = 3)
+#' fit <- relbounds(severity ~ age + stiffness + sodium, data = severity, C = 0.1)
+#' stability(fit, n_resamples = 4)
 #' @export
 stability <- function(object, ...) UseMethod("stability")
 
 #' @rdname stability
 #' @export
-stability.relbounds <- function(object, n_resamples = 50, fraction = 0.8, probes = NULL, n_jobs = NULL, seed = NULL, ...) {
-  options <- list(fraction = fraction, probes = probes, n_jobs = n_jobs, seed = seed)
-  answer <- python_call("stability", serialized(object), n_resamples, plain_options(options))
-  structure(list(
-    frequencies = as_frame(answer$frequencies), table = table_frame(answer$table), draws = as_frame(answer$draws),
-    n_resamples = answer$n_resamples, failed = answer$failed, fraction = answer$fraction
-  ), class = "relbounds_stability")
+stability.relbounds <- function(object, n_resamples = 50, fraction = NULL, probes = NULL, n_jobs = NULL, seed = NULL, ...) {
+  check_arguments()
+  answer <- ask(object, "stability", n_resamples = n_resamples, fraction = fraction, probes = probes, n_jobs = n_jobs,
+                seed = seed)
+  structure(answer[setdiff(names(answer), "class")], class = "relbounds_stability")
 }
 
 #' @export
 print.relbounds_stability <- function(x, digits = 2, ...) {
+  check_arguments(PRINT_ARGUMENTS)
   cat(x$n_resamples, " subsamples of ", 100 * x$fraction, "% of the rows",
       if (x$failed) paste0(", ", x$failed, " of them without a fit"), "\n", sep = "")
-  shown <- cbind(x$frequencies[1], relevance = x$table$relevance, round(x$frequencies[-1], digits))
-  print(shown, row.names = FALSE)
+  print(format_numbers(as.data.frame(x), digits), row.names = FALSE)
   invisible(x)
+}
+
+format_numbers <- function(frame, digits) {
+  frame[] <- lapply(frame, function(v) if (is.double(v)) round(v, digits) else v)
+  frame
 }
 
 #' @rdname stability
 #' @export
-plot.relbounds_stability <- function(x, ...) {
-  shares <- t(as.matrix(x$frequencies[names(class_colours)]))
-  colnames(shares) <- x$frequencies$feature
-  shares <- shares[, rev(seq_len(ncol(shares))), drop = FALSE]
-  wide <- max(graphics::strwidth(colnames(shares), units = "inches")) + 0.4
-  old <- graphics::par(mai = c(0.8, max(0.8, wide), 0.5, 0.3))
-  on.exit(graphics::par(old))
-  at <- graphics::barplot(shares, horiz = TRUE, las = 1, col = class_colours, border = NA, xlab = "Share of subsamples", ...)
-  graphics::legend("top", legend = names(class_colours), fill = class_colours, border = NA, horiz = TRUE, bty = "n",
-                   xpd = NA, inset = c(0, -0.4 / graphics::par("pin")[2]), cex = 0.85)
-  invisible(at)
+as.data.frame.relbounds_stability <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  shares <- x$frequencies
+  at <- match(shares$feature, x$table$feature)
+  data.frame(shares[1], relevance = x$table$relevance[at], shares[-1], row.names = row.names, check.names = FALSE)
 }
 
 #' The cheapest features that support a model as good as the best one
@@ -251,36 +334,40 @@ plot.relbounds_stability <- function(x, ...) {
 #' mixed-integer programming.
 #'
 #' @param object A fit of [relbounds()].
-#' @param cost Named costs, one for each term of the formula; a term with several columns is paid for once.
+#' @param cost Named costs, one for each term of the formula (by the plain names of variables, too); a term with several
+#'   columns is paid for once.
 #' @param other Cost of every term that `cost` does not name.
 #' @param exact Prove that the set is cheapest (`TRUE`), or use a heuristic (`FALSE`)? `NULL` decides by size.
-#' @param ... Passed on to methods.
+#' @param heredity Keep main effects with their interactions?
+#' @param x From `cheapest()`.
+#' @param row.names,optional As in [as.data.frame()].
+#' @param ... Not used; an unknown argument is an error.
 #' @return A list of class `relbounds_choice`: `features`, `terms`, `formula`, `cost`, `cost_of_all`, `costs`, `exact`,
 #'   `bound`, `gap`, and `fit`, the what-if with every other feature switched off.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1, probes = 10)
-#' choose_features(fit, c(stiffness = 90, crp = 6, esr = 3), other = 1)
+#' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1)
+#' cheapest(fit, c(stiffness = 90, crp = 6, esr = 3), other = 1)
 #' @export
-choose_features <- function(object, ...) UseMethod("choose_features")
+cheapest <- function(object, ...) UseMethod("cheapest")
 
-#' @rdname choose_features
+#' @rdname cheapest
 #' @export
-choose_features.relbounds <- function(object, cost, other = NULL, exact = NULL, ...) {
+cheapest.relbounds <- function(object, cost, other = NULL, exact = NULL, heredity = TRUE, ...) {
+  check_arguments()
   cost <- unlist(cost)
-  if (!is.numeric(cost) || is.null(names(cost))) {
+  if (!is.numeric(cost) || is.null(names(cost)) || anyNA(cost)) {
     relbounds_stop("'cost' must be named numbers, as in c(mri = 500, age = 0).", class = "relbounds_option_error")
   }
-  answer <- python_call("choose", serialized(object), as.list(cost), plain_options(list(other = other, exact = exact)))
-  structure(list(
-    features = unlist(answer$features), terms = unlist(answer$terms),
-    formula = expanded_formula(object, unlist(answer$terms)), cost = answer$cost, cost_of_all = answer$cost_of_all,
-    costs = named_values(answer$costs), exact = answer$exact, bound = answer$bound, gap = answer$gap,
-    fit = what_if(object, answer$results)
-  ), class = "relbounds_choice")
+  answer <- python_call("cheapest", serialized(object), as.list(cost),
+                        c(plain_options(list(other = other, exact = exact)), unless_default(heredity = heredity, TRUE)))
+  fit <- what_if(object, answer$results)
+  answer <- untell(answer[setdiff(names(answer), c("results", "formula", "class"))])
+  structure(c(answer, list(formula = expanded_formula(object, unlist(answer$terms)), fit = fit)), class = "relbounds_choice")
 }
 
 #' @export
 print.relbounds_choice <- function(x, ...) {
+  check_arguments(PRINT_ARGUMENTS)
   writeLines(deparse(x$formula))
   cat("cost ", x$cost, " of ", x$cost_of_all, " for all relevant terms (",
       if (x$exact) "proved cheapest" else paste0("heuristic; a set cheaper by up to ", round(100 * x$gap, 1), "% may exist"),
@@ -288,15 +375,25 @@ print.relbounds_choice <- function(x, ...) {
   invisible(x)
 }
 
+#' @rdname cheapest
+#' @export
+as.data.frame.relbounds_choice <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  data.frame(term = names(x$costs), cost = as.double(x$costs), chosen = names(x$costs) %in% unlist(x$terms),
+             row.names = row.names, stringsAsFactors = FALSE)
+}
+
 #' Bound on the risk of every equally good model
 #'
 #' @param object A fit of [relbounds()].
 #' @param tau Chance that the bound does not hold.
-#' @param ... Passed on to methods.
+#' @param x From `risk_bound()`.
+#' @param row.names,optional As in [as.data.frame()].
+#' @param ... Not used; an unknown argument is an error.
 #' @return A list of class `relbounds_risk`: `value`, its parts `loss`, `complexity` and `confidence`, `limit` (what no
 #'   model exceeds anyway), `vacuous`, and `n_needed`.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 0.1, probes = 10)
+#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 0.1)
 #' risk_bound(fit)
 #' @export
 risk_bound <- function(object, ...) UseMethod("risk_bound")
@@ -304,13 +401,23 @@ risk_bound <- function(object, ...) UseMethod("risk_bound")
 #' @rdname risk_bound
 #' @export
 risk_bound.relbounds <- function(object, tau = 0.05, ...) {
-  structure(python_call("risk_bound", serialized(object), tau), class = "relbounds_risk")
+  check_arguments()
+  answer <- ask(object, "risk_bound", tau = tau)
+  structure(answer[setdiff(names(answer), "class")], class = "relbounds_risk")
 }
 
 #' @export
 print.relbounds_risk <- function(x, ...) {
+  check_arguments(PRINT_ARGUMENTS)
   writeLines(strwrap(x$text, 80))
   invisible(x)
+}
+
+#' @rdname risk_bound
+#' @export
+as.data.frame.relbounds_risk <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  one_row(x, row.names)
 }
 
 #' Who is hard to grade, and why?
@@ -318,78 +425,88 @@ print.relbounds_risk <- function(x, ...) {
 #' For each training row, how far its privileged features excuse it from the margin.
 #'
 #' @param object A fit of [relbounds()] with privileged features.
-#' @param ... Passed on to methods.
-#' @return A data frame, one row per training row: response, `predicted`, `slack` (explained by privileged features),
-#'   `unexplained`, `function` (which way the row goes wrong), `reason` (the privileged feature that adds most) and what each of them
-#'   adds; with a teacher, also the `weight` of the row.
+#' @param ... Not used; an unknown argument is an error.
+#' @return A data frame of class `relbounds_difficulty`, one row per training row: response, `predicted`, `slack`
+#'   (explained by privileged features), `unexplained`, `function` (which way the row goes wrong), `reason` (the
+#'   privileged feature that adds most) and what each of them adds; with a teacher, also the `weight` of the row.
+#'   Its plot method shows the hardest rows.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp | priv(biopsy), data = severity, C = 0.1, probes = 10,
-#'                  privileged = "teacher")
+#' fit <- relbounds(severity ~ age + stiffness + crp | priv(biopsy), data = severity, C = 0.1, privileged = "teacher")
 #' hard <- difficulty(fit)
 #' head(hard[order(-hard$slack), ])
+#' plot(hard, most = 10)
 #' @export
 difficulty <- function(object, ...) UseMethod("difficulty")
 
 #' @rdname difficulty
 #' @export
 difficulty.relbounds <- function(object, ...) {
-  out <- as_frame(python_call("difficulty", serialized(object)))
-  rownames(out) <- row.names(object$model)
-  out
+  check_arguments()
+  out <- ask(object, "difficulty")
+  # Python counts the rows it was sent; R knows their names
+  if (identical(names(out)[1], "feature") || identical(names(out)[1], "index")) out <- out[-1]
+  if (nrow(out) == nrow(object$model)) rownames(out) <- row.names(object$model)
+  structure(out, class = c("relbounds_difficulty", "data.frame"))
 }
 
 #' Fits side by side
 #'
 #' @param ... Named fits or what-ifs, or one named list of them.
+#' @param x From `compare_fits()`.
+#' @param row.names,optional As in [as.data.frame()].
 #' @return A list of class `relbounds_comparison`: `table` (bounds and classes by feature), `facts` (one column per
-#'   fit), `markdown` and `latex` (the table as text).
+#'   fit), `markdown` and `latex` (the table as text). `as.data.frame()` gives one row per feature and fit.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, probes = 10)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
 #' compare_fits(all = fit, `no crp` = constrain(fit, crp = "off"))
 #' @export
 compare_fits <- function(...) {
   fits <- list(...)
-  if (length(fits) == 1 && is.list(fits[[1]]) && !inherits(fits[[1]], "relbounds")) fits <- fits[[1]]
-  good <- vapply(fits, inherits, NA, what = "relbounds")
-  if (!length(fits) || !all(good) || is.null(names(fits)) || any(!nzchar(names(fits)))) {
+  is_fit <- function(f) inherits(f, c("relbounds", "relbounds_forest"))
+  if (length(fits) == 1 && is.list(fits[[1]]) && !is_fit(fits[[1]])) fits <- fits[[1]]
+  if (!length(fits) || !all(vapply(fits, is_fit, NA)) || is.null(names(fits)) || any(!nzchar(names(fits)))) {
     relbounds_stop("Name the fits to compare, as in compare_fits(all = fit1, `no age` = fit2).",
                    class = "relbounds_option_error")
   }
-  answer <- python_call("compare", lapply(fits, serialized))
-  facts <- as_frame(answer$facts)
-  rownames(facts) <- unlist(answer$facts_names)
-  structure(list(table = as_frame(answer$table), facts = facts, markdown = answer$markdown, latex = answer$latex),
-            class = "relbounds_comparison")
+  if (anyDuplicated(names(fits))) {
+    relbounds_stop("Two fits are called ", quote_names(names(fits)[duplicated(names(fits))][1]), ". Give each its own name.",
+                   class = "relbounds_option_error")
+  }
+  answer <- untell(python_call("compare", lapply(fits, function(f) list(serialized(f), class(f)[1]))))
+  facts <- answer$facts
+  rownames(facts) <- facts[[1]]
+  structure(list(table = answer$table, facts = facts[-1], fits = lapply(fits, function(f) f$table),
+                 markdown = answer$markdown, latex = answer$latex), class = "relbounds_comparison")
+}
+
+#' @rdname compare_fits
+#' @export
+as.data.frame.relbounds_comparison <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  keep <- c("feature", "part", "lower", "upper", "relevance")
+  out <- lapply(names(x$fits), function(f) {
+    table <- x$fits[[f]]
+    data.frame(fit = f, table[intersect(keep, names(table))], row.names = NULL, stringsAsFactors = FALSE)
+  })
+  for (i in seq_along(out)) out[[i]]$relevance <- as.character(out[[i]]$relevance)
+  do.call(rbind, out)
 }
 
 #' @export
-print.relbounds_comparison <- function(x, ...) {
-  cat(x$markdown, "\n", sep = "")
+print.relbounds_comparison <- function(x, digits = 3, ...) {
+  check_arguments(PRINT_ARGUMENTS)
+  long <- as.data.frame(x)
+  features <- unique(long$feature)
+  cell <- function(f) {
+    at <- long[long$fit == f, ]
+    at <- at[match(features, at$feature), ]
+    shown <- paste0("[", format_bound(at$lower, digits), ", ", format_bound(at$upper, digits), "] ", at$relevance)
+    ifelse(is.na(at$upper), "", shown)
+  }
+  shown <- vapply(names(x$fits), cell, character(length(features)))
+  shown <- matrix(shown, length(features), dimnames = list(features, names(x$fits)))
+  print(as.data.frame(shown, optional = TRUE), right = FALSE)
+  cat("\n")
+  print(x$facts, right = FALSE)
   invisible(x)
-}
-
-#' Report of a fit as one HTML file
-#'
-#' Summary, figures, groups, description of the data, settings and versions, in one file that opens without a network.
-#'
-#' @param object A fit of [relbounds()].
-#' @param file Where to write.
-#' @param title Title of the report.
-#' @param groups Group the features? `NULL` decides by their number.
-#' @param sweep Show bounds along the tolerance?
-#' @param stability Number of subsamples for class frequencies; 0 leaves them out.
-#' @param ... Passed on to methods.
-#' @return The path, invisibly.
-#' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 0.1, probes = 10)
-#' write_report(fit, tempfile(fileext = ".html"), groups = FALSE)
-#' @export
-write_report <- function(object, ...) UseMethod("write_report")
-
-#' @rdname write_report
-#' @export
-write_report.relbounds <- function(object, file, title = NULL, groups = NULL, sweep = FALSE, stability = 0, ...) {
-  options <- list(title = title, groups = groups, sweep = sweep, stability = stability)
-  file <- path.expand(one_string(file, "file"))
-  invisible(python_call("report", serialized(object), file, plain_options(options)))
 }

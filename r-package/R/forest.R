@@ -4,22 +4,22 @@
 #'
 #' Strong, weak and irrelevant features by forests: for relations that a line cannot see, such as the product of two
 #' features. A feature is *strong* if held-out rows are predicted worse without it, *weak* if others stand in for it, and
-#' *irrelevant* if it is of no more use than noise. Needs the Python packages lightgbm and boruta:
-#' `install_relbounds(extras = "forest")`.
+#' *irrelevant* if it is not distinguishable from noise. Needs `install_relbounds(extras = "forest")`.
 #'
 #' @inheritParams relbounds
 #' @param formula `response ~ features`; there is no privileged part. An unordered factor with three or more levels,
-#'   or text, is a response without an order (family `"multiclass"`).
+#'   or text, is a response without an order (family `"nominal"`).
 #' @param method `"removal"`: the loss on held-out rows without a feature, without groups of features; or
 #'   `"sequential"`: the published method (Boruta, a sparse forest, loss on the training rows) with its defaults.
-#' @param family `"auto"`, `"ordinal"`, `"binary"`, `"regression"` or `"multiclass"`.
+#' @param family `"auto"`, `"ordinal"`, `"binary"`, `"regression"` or `"nominal"`.
 #' @param probes Number of permuted features that show what noise reaches; `NULL` is 30, or the published 50.
 #' @param level Level of the intervals of noise; `NULL` is 0.999, or the published 1 - 1e-6.
 #' @param folds,repeats Folds of the cross-validation, and how often it is repeated.
 #' @param tolerance A rise in loss below this share of what all features explain counts as none.
 #' @param stand_in A feature that the forest uses is strong if the others explain less than this share of it.
 #' @param trees Number of trees of each model.
-#' @param seed Seed of folds, trees and probes. The random numbers are Python's: `set.seed()` has no effect.
+#' @param params Further settings of the trees, a named list such as `list(num_leaves = 15)`.
+#' @param seed Seed of folds, trees and probes. The generator is not R's: `set.seed()` has no effect.
 #'
 #' @return An object of class `relbounds_forest`, a plain list. `table` has one row per feature: `lower` (rise in loss
 #'   without the feature) and `upper` (the same when its stand-ins are gone too), as shares of what all features
@@ -35,37 +35,52 @@
 #' selected(fit, "strong")
 #' @export
 forest_relevance <- function(formula, data = NULL, method = "removal", family = "auto", probes = NULL, level = NULL,
-                             folds = 5, repeats = 2, tolerance = 0.01, stand_in = 0.5, trees = 100, weights = NULL,
-                             missing = "drop", n_jobs = 1, seed = 0, progress = NULL, subset = NULL, na.action = NULL,
-                             ...) {
+                             folds = 5, repeats = 2, tolerance = 0.01, stand_in = 0.5, trees = 100, params = NULL,
+                             weights = NULL, missing = "drop", n_jobs = 1, seed = 0, progress = NULL, subset = NULL,
+                             na.action = NULL, ...) {
   call <- match.call()
-  refuse_unknown(list(...), setdiff(names(formals()), "..."))
+  check_arguments()
+  family <- check_family(family, c("auto", "ordinal", "binary", "regression", "nominal"))
   check_data(data)
   formula <- as_formula(formula, parent.frame())
   frame_call <- frame_call(call, data, missing, !is.null(call$missing), environment(formula), parent.frame())
-  balanced <- identical(frame_call$weights, "balanced")
-  if (balanced) frame_call$weights <- NULL
   design <- relbounds_design(formula, data, frame_call, parent.frame(), family, unordered = TRUE)
   options <- list(
     method = method, probes = probes, level = level, folds = folds, repeats = repeats, tolerance = tolerance,
-    stand_in = stand_in, trees = trees, n_jobs = n_jobs, seed = seed, progress = progress
+    stand_in = stand_in, trees = trees, n_jobs = n_jobs, seed = seed
   )
-  answer <- python_call("forest", design_for_python(design, family, TRUE, balanced), plain_options(options))
-  table <- table_frame(answer$table)
+  options <- c(plain_options(options), list(params = forest_params(params), progress = progress_for(progress)))
+  sent <- design_for_python(design, if (family == "nominal") family else "auto", TRUE)
+  sent$family <- family
+  answer <- python_call("forest", sent, options)
+  new_forest(answer, remember(design), call)
+}
+
+# Settings of the trees by name, as they are called there.
+forest_params <- function(params) {
+  if (is.null(params)) return(NULL)
+  if (!is.list(params) || is.null(names(params)) || any(!nzchar(names(params)))) {
+    relbounds_stop("'params' must be a named list, as in list(num_leaves = 15).", class = "relbounds_option_error")
+  }
+  plain_options(params)
+}
+
+new_forest <- function(answer, memory, call) {
   members <- lapply(answer$groups$members, function(m) as.character(unlist(m)))
-  structure(
-    list(
-      table = table, family = answer$family, levels = unlist(answer$levels), loss = answer$loss, unit = answer$unit,
-      groups = data.frame(
-        group = seq_along(members), members = I(members), removal_loss = as.double(unlist(answer$groups$removal_loss)),
-        similarity = as.double(unlist(answer$groups$similarity))
-      ),
-      intervals = as.data.frame(lapply(answer$intervals, unlist), stringsAsFactors = FALSE), nobs = answer$nobs,
-      n_dropped = length(design$na.action), na.action = design$na.action, notes = as.character(unlist(answer$notes)),
-      options = answer$options, text = answer$text, formula = design$formula, call = call
+  fit <- list(
+    table = table_frame(answer$table), family = answer$family, levels = unlist(answer$levels), loss = answer$loss,
+    unit = answer$unit,
+    groups = data.frame(
+      group = seq_along(members), members = I(members), removal_loss = as.double(unlist(answer$groups$removal_loss)),
+      similarity = as.double(unlist(answer$groups$similarity))
     ),
-    class = "relbounds_forest"
+    intervals = as_frame(answer$intervals), nobs = answer$nobs, n_dropped = length(memory$na.action),
+    notes = as.character(unlist(answer$notes)), options = answer$options, header = answer$header, call = call
   )
+  fit <- c(fit, memory[intersect(names(memory), c("formula", "terms", "na.action", "response_name", "model"))])
+  fit$versions <- c(python = answer$version, r = as.character(utils::packageVersion("relbounds")))
+  fit$serialized <- answer$serialized
+  structure(fit, class = "relbounds_forest")
 }
 
 #' @rdname forest_relevance
@@ -76,74 +91,110 @@ forest_available <- function() {
 
 #' @export
 print.relbounds_forest <- function(x, digits = 3, ...) {
+  check_arguments(PRINT_ARGUMENTS)
   print_call(x$call)
-  table <- x$table
-  cat("\nRelevance of features (", class_counts(table), "):\n", sep = "")
-  print(data.frame(
-    Lower = format_bound(table$lower, digits), Upper = format_bound(table$upper, digits),
-    Importance = format(signif(table$importance, digits)), `P>noise` = format_p(table$p_noise),
-    Group = ifelse(is.na(table$group), "", as.character(table$group)), Relevance = as.character(table$relevance),
-    row.names = make.unique(table$feature), check.names = FALSE
-  ), quote = FALSE)
+  cat("\nRelevance of features by forests, ", x$family, " response, ", x$nobs, " observations (", class_counts(x$table), "):\n",
+      sep = "")
+  print(forest_table(x$table, digits)[c("Lower", "Upper", "Relevance")], quote = FALSE)
   if (x$n_dropped) cat("\n(", stats::naprint(x$na.action), ")\n", sep = "")
   invisible(x)
 }
 
-#' @export
-summary.relbounds_forest <- function(object, ...) structure(object["text"], class = "summary.relbounds_forest")
+forest_table <- function(table, digits) {
+  data.frame(
+    Importance = format(signif(table$importance, digits)), Lower = format_bound(table$lower, digits),
+    Upper = format_bound(table$upper, digits), `P>noise` = format_p(table$p_noise), `P adj.` = format_p(table$p_adjusted),
+    Group = ifelse(is.na(table$group), "", as.character(table$group)), Relevance = as.character(table$relevance),
+    row.names = make.unique(table$feature), check.names = FALSE
+  )
+}
 
 #' @export
-print.summary.relbounds_forest <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
+summary.relbounds_forest <- function(object, ...) {
+  check_arguments()
+  structure(object[c("call", "table", "family", "levels", "loss", "unit", "groups", "intervals", "notes", "options", "nobs",
+                     "n_dropped", "na.action")], class = "summary.relbounds_forest")
+}
+
+#' @export
+print.summary.relbounds_forest <- function(x, digits = 3, ...) {
+  check_arguments(PRINT_ARGUMENTS)
+  print_call(x$call)
+  cat("\nFeatures:\n")
+  print(forest_table(x$table, digits), quote = FALSE)
+  cat("---\nLower, Upper: rise in loss without the feature, and without its stand-ins too, as shares of what all explain\n\n")
+  fmt <- function(v) format(signif(v, 4))
+  o <- x$options
+  noise <- x$intervals[x$intervals$bound == "removal_loss", , drop = FALSE]
+  lines <- c(
+    paste0("Family: ", x$family, "; ", x$nobs, " observations; ", class_counts(x$table)),
+    paste0("Method: ", o$method, "; ", o$trees, " trees, ", o$folds, " folds, repeated ", o$repeats, " times, seed ", o$seed),
+    paste0("Loss on held-out rows: ", fmt(x$loss), "; explained by all features: ", fmt(x$unit)),
+    if (nrow(noise)) paste0("Noise reaches a rise of ", fmt(noise$upper[1] / x$unit), " of what is explained")
+  )
+  for (line in lines) writeLines(strwrap(line, 80, exdent = 2))
+  if (x$n_dropped) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
+  for (note in x$notes) writeLines(strwrap(paste("Note:", note), 80, exdent = 2))
   invisible(x)
 }
 
 #' @export
-relevance.relbounds_forest <- function(object, ...) object$table
-
-#' @export
-as.data.frame.relbounds_forest <- function(x, row.names = NULL, optional = FALSE, ...) x$table
-
-#' @export
-selected.relbounds_forest <- function(object, kind = c("relevant", "strong", "weak", "irrelevant"), ...) {
-  kind <- match.arg(kind)
-  wanted <- if (kind == "relevant") c("strong", "weak") else kind
-  object$table$feature[object$table$relevance %in% wanted]
+relevance.relbounds_forest <- function(object, ...) {
+  check_arguments()
+  object$table
 }
 
 #' @export
-groups.relbounds_forest <- function(object, ...) object$groups
+as.data.frame.relbounds_forest <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  out <- x$table
+  rownames(out) <- row.names
+  out
+}
+
+#' @rdname selected
+#' @export
+selected.relbounds_forest <- function(object, kind = "relevant", ...) {
+  check_arguments()
+  chosen_rows(object$table, kind)$feature
+}
+
+#' @rdname selected
+#' @export
+selected_formula.relbounds_forest <- function(object, kind = "relevant", ...) {
+  check_arguments()
+  terms <- unique(chosen_rows(object$table, kind)$term)
+  if (!length(terms)) relbounds_stop("No feature is ", kind, " here, so there is no formula to make.")
+  expanded_formula(object, terms)
+}
+
+#' @rdname groups
+#' @export
+groups.relbounds_forest <- function(object, ...) {
+  check_arguments()
+  object$groups
+}
 
 #' @export
-plot.relbounds_forest <- function(x, xlab = "Rise in loss (share of what is explained)", main = NULL, ...) {
-  table <- x$table
-  n <- nrow(table)
-  noise <- x$intervals$upper[x$intervals$bound == "removal_loss"] / x$unit
-  colour <- class_colours[as.character(table$relevance)]
-  cex <- min(1, max(0.4, 30 / n))
-  old <- graphics::par(no.readonly = TRUE)
-  on.exit(graphics::par(old))
-  graphics::plot.new()
-  wide <- max(graphics::strwidth(table$feature, units = "inches", cex = cex)) + 0.25
-  graphics::par(mai = c(0.85, min(wide, 0.5 * graphics::par("fin")[1]), if (is.null(main)) 0.5 else 0.8, 0.2), xaxs = "i")
-  graphics::par(new = TRUE)
-  graphics::plot.new()
-  graphics::plot.window(xlim = c(0, 1.04 * max(table$upper, noise, 1e-6)), ylim = c(n + 0.6, 0.4), yaxs = "i")
-  row <- seq_len(n)
-  # a strong feature has no stand-ins, so that both ends are the same: its bar starts at 0
-  from <- ifelse(table$relevance == "strong", 0, table$lower)
-  graphics::rect(from, row - 0.3, table$upper, row + 0.3, col = colour, border = colour)
-  graphics::abline(v = noise, lty = 2, col = "grey25")
-  graphics::axis(1)
-  graphics::axis(2, at = row, labels = table$feature, las = 1, tick = FALSE, cex.axis = cex, line = -0.7, gap.axis = -1)
-  graphics::box(bty = "l")
-  graphics::title(xlab = xlab, line = 2.4)
-  if (!is.null(main)) graphics::title(main = main)
-  known <- names(class_colours)[names(class_colours) %in% table$relevance]
-  graphics::legend(
-    "top", inset = c(0, -0.32 / graphics::par("pin")[2]), xpd = NA, horiz = TRUE, bty = "n", cex = 0.85,
-    legend = c(known, "noise"), fill = c(class_colours[known], NA), border = c(class_colours[known], NA),
-    lty = c(rep(NA, length(known)), 2), x.intersp = 0.7
-  )
-  invisible(table)
+nobs.relbounds_forest <- function(object, ...) {
+  check_arguments(allow = "use.fallback")
+  object$nobs
+}
+
+#' @export
+formula.relbounds_forest <- function(x, ...) {
+  check_arguments()
+  x$formula
+}
+
+#' @export
+terms.relbounds_forest <- function(x, ...) {
+  check_arguments()
+  x$terms
+}
+
+#' @export
+model.frame.relbounds_forest <- function(formula, ...) {
+  check_arguments()
+  formula$model
 }

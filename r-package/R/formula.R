@@ -1,4 +1,4 @@
-# "grade ~ age + log(bmi) | priv(biopsy)" -> response, regular part, privileged part.
+# "grade ~ age + log(bmi) | adjust(sex) | priv(biopsy)" -> response, regular, adjusting and privileged part.
 # All of it works on the parsed formula, so whatever R accepts inside a term is accepted here.
 
 is_call_to <- function(x, name) is.call(x) && identical(x[[1]], as.name(name))
@@ -17,16 +17,27 @@ formula_stop <- function(formula, message, piece = NULL, occurrence = 1L) {
   relbounds_stop(shown, class = "relbounds_formula_error")
 }
 
+# What may stand behind '|', each once and in any order.
+PART_NAMES <- c("priv", "adjust")
+
+# a | b | c -> a, b, c
+split_bars <- function(right) {
+  if (is_call_to(right, "|")) c(split_bars(right[[2]]), list(right[[3]])) else list(right)
+}
+
+part_name <- function(piece) {
+  for (name in PART_NAMES) if (is_call_to(piece, name)) return(name)
+  NULL
+}
+
 # priv(z1, log(z2) + z3) -> z1 + log(z2) + z3, as one expression
-privileged_expression <- function(call, formula) {
-  if (!is_call_to(call, "priv")) {
-    text <- deparse1(call)
-    formula_stop(formula, paste0("What stands behind '|' must be priv(...). Write '| priv(", text, ")'."), text)
-  }
+part_expression <- function(call, name, formula) {
   args <- as.list(call)[-1]
   blank <- vapply(args, function(a) identical(a, quote(expr = )), NA)
   if (!length(args) || any(blank)) {
-    formula_stop(formula, "priv() is empty. Name the privileged features, as in '| priv(biopsy)', or leave out '| priv()'.", "priv(")
+    example <- c(priv = "biopsy", adjust = "age, sex")[[name]]
+    formula_stop(formula, paste0(name, "() is empty. Name the features, as in '| ", name, "(", example, ")', or leave out '| ",
+                                 name, "()'."), paste0(name, "("))
   }
   Reduce(function(a, b) call("+", a, b), args)
 }
@@ -44,22 +55,31 @@ split_formula <- function(formula) {
   if (length(formula) != 3) {
     formula_stop(formula, "The formula has no response. Write it to the left of '~', as in grade ~ age + bmi.", "~")
   }
-  right <- formula[[3]]
-  privileged <- NULL
-  if (is_call_to(right, "|")) {
-    if (has_bar(right[[2]]) || has_bar(right[[3]])) {
-      formula_stop(formula, "The formula has two '|'. Put all privileged features into one priv(...).", "|", 2L)
+  pieces <- split_bars(formula[[3]])
+  parts <- list(priv = NULL, adjust = NULL)
+  for (piece in pieces[-1]) {
+    name <- part_name(piece)
+    if (is.null(name)) {
+      text <- deparse1(piece)
+      formula_stop(formula, paste0("What stands behind '|' must be priv(...) or adjust(...). Write '| priv(", text, ")' for ",
+                                   "features known in training only, or '| adjust(", text, ")' for covariates."), text)
     }
-    privileged <- privileged_expression(right[[3]], formula)
-    right <- right[[2]]
+    if (!is.null(parts[[name]])) {
+      formula_stop(formula, paste0("There are two ", name, "(...) parts. Put all of them into one."), paste0(name, "("), 2L)
+    }
+    if (any(PART_NAMES %in% called_functions(as.call(c(as.name("list"), as.list(piece)[-1]))))) {
+      formula_stop(formula, paste0("A part stands inside ", name, "(). Separate features by commas."), paste0(name, "("), 1L)
+    }
+    parts[[name]] <- part_expression(piece, name, formula)
   }
-  if ("priv" %in% called_functions(right)) {
-    formula_stop(formula, "priv(...) must stand behind '|', as in grade ~ age | priv(biopsy).", "priv(")
+  regular <- pieces[[1]]
+  if (has_bar(regular)) formula_stop(formula, "'|' stands inside brackets. Write parts as '| priv(...)' at the end.", "|")
+  inside <- intersect(PART_NAMES, called_functions(regular))
+  if (length(inside)) {
+    formula_stop(formula, paste0(inside[1], "(...) must stand behind '|', as in grade ~ age | ", inside[1], "(...)."),
+                 paste0(inside[1], "("))
   }
-  if ("priv" %in% called_functions(privileged)) {
-    formula_stop(formula, "priv() stands inside priv(). Separate privileged features by commas.", "priv(", 2L)
-  }
-  list(formula = formula, response = formula[[2]], regular = right, privileged = privileged,
+  list(formula = formula, response = formula[[2]], regular = regular, privileged = parts$priv, adjust = parts$adjust,
        environment = environment(formula))
 }
 
@@ -95,41 +115,45 @@ part_terms <- function(formula, right, response, data, taken) {
   stats::terms(stats::reformulate(labels, response, env = env))
 }
 
-# Response, regular and privileged terms with every '.' expanded, checked against each other.
+# Response, regular, privileged and adjusting terms with every '.' expanded, checked against each other.
 parse_formula <- function(formula, data = NULL) {
   parts <- split_formula(formula)
   formula <- parts$formula
-  own <- all.vars(parts$response)
-  dots <- c("." %in% all.vars(parts$regular), "." %in% all.vars(parts$privileged))
-  if (all(dots)) {
-    formula_stop(formula, "'.' stands in both parts. Name the features in one of them.", ".", 2L)
-  }
+  names <- c("regular", "privileged", "adjust")
+  given <- names[!vapply(parts[names], is.null, NA)]
+  dots <- vapply(parts[given], function(p) "." %in% all.vars(p), NA)
+  if (sum(dots) > 1) formula_stop(formula, "'.' stands in two parts. Name the features in one of them.", ".", 2L)
   named <- function(x) setdiff(all.vars(x), ".")
-  regular <- part_terms(formula, parts$regular, parts$response, data, c(own, named(parts$privileged)))
-  privileged <- NULL
-  if (!is.null(parts$privileged)) {
-    privileged <- part_terms(formula, parts$privileged, parts$response, data, c(own, named(parts$regular)))
+  out <- list(formula = formula, response = parts$response)
+  for (name in given) {
+    others <- unlist(lapply(setdiff(given, name), function(other) named(parts[[other]])))
+    tt <- part_terms(formula, parts[[name]], parts$response, data, c(all.vars(parts$response), others))
+    out[[name]] <- tt
   }
-  check_parts(formula, regular, privileged)
-  if (!is.null(privileged)) privileged <- stats::delete.response(privileged)
+  check_parts(formula, out)
+  for (name in setdiff(given, "regular")) out[[name]] <- stats::delete.response(out[[name]])
   check_names(formula, data)
-  list(formula = formula, response = parts$response, regular = regular, privileged = privileged)
+  out
 }
 
-check_parts <- function(formula, regular, privileged) {
-  labels <- attr(regular, "term.labels")
-  if (!length(labels)) {
+check_parts <- function(formula, parts) {
+  labels <- lapply(parts[c("regular", "privileged", "adjust")], function(p) if (!is.null(p)) attr(p, "term.labels"))
+  if (!length(labels$regular)) {
     formula_stop(formula, "The formula names no feature. Write at least one to the right of '~'.", "~")
   }
-  if (!is.null(privileged) && !length(attr(privileged, "term.labels"))) {
-    formula_stop(formula, "priv() names no feature. Name the privileged features, as in '| priv(biopsy)'.", "priv(")
+  for (name in c("privileged", "adjust")) {
+    word <- c(privileged = "priv", adjust = "adjust")[[name]]
+    if (!is.null(parts[[name]]) && !length(labels[[name]])) {
+      formula_stop(formula, paste0(word, "() names no feature."), paste0(word, "("))
+    }
   }
-  if (!is.null(attr(regular, "offset")) || !is.null(attr(privileged, "offset"))) {
-    formula_stop(formula, "offset() has no meaning here: relevance is about features. Leave it out.", "offset(")
+  if (any(vapply(parts[names(labels)], function(p) !is.null(attr(p, "offset")), NA))) {
+    formula_stop(formula, "offset() has no meaning here: relevance is about features. Use '| adjust(...)' for covariates.", "offset(")
   }
-  both <- intersect(labels, if (is.null(privileged)) character() else attr(privileged, "term.labels"))
+  every <- unlist(labels, use.names = FALSE)
+  both <- every[duplicated(every)]
   if (length(both)) {
-    formula_stop(formula, paste0("'", both[1], "' stands in both parts. A feature is either regular or privileged."),
+    formula_stop(formula, paste0("'", both[1], "' stands in both parts. A variable is a feature, privileged, or adjusted for."),
                  both[1], 2L)
   }
 }
@@ -144,4 +168,19 @@ check_names <- function(formula, data) {
       formula_stop(formula, paste0("'", name, "' is not a column of the data.", nearest(name, names(data))), name)
     }
   }
+}
+
+# What a formula may call with safe = TRUE: nothing that reads files, runs programs or looks elsewhere.
+SAFE_FUNCTIONS <- c("~", "+", "-", "*", "/", "^", ":", "|", "(", "%in%", "%%", "%/%", "!", "&", "==", "!=", "<", ">", "<=", ">=", "c",
+                    "I", "abs", "exp", "log", "log10", "log1p", "log2", "sqrt", "round", "floor", "ceiling", "sign", "pmin", "pmax",
+                    "sin", "cos", "tan", "tanh", "scale", "poly", "ns", "bs", "cut", "factor", "ordered", "as.factor",
+                    "as.ordered", "as.numeric", "as.integer", "as.logical", "ifelse", "is.na", "priv", "adjust", "between", "Surv")
+
+check_safe <- function(formula) {
+  odd <- setdiff(called_functions(formula), SAFE_FUNCTIONS)
+  if (length(odd)) {
+    formula_stop(formula, paste0("With safe = TRUE a formula may not call '", odd[1], "'. Compute the column beforehand."), odd[1])
+  }
+  # base::system and the like are calls to '::', which is not on the list; a name that is no function is harmless
+  invisible()
 }

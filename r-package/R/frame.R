@@ -1,34 +1,74 @@
 # From formula and data to the matrices that the linear programs see.
 # R's own model.frame() and model.matrix() do the work; factors get one column per level.
 
-# One column per level for every factor, character or logical variable of a model frame.
-full_contrasts <- function(frame, tt) {
-  is_grouping <- function(v) is.factor(v) || is.logical(v) || is.character(v)
+is_grouping <- function(v) is.factor(v) || is.logical(v) || is.character(v)
+
+# Names of the variables of a part that have levels.
+grouping_variables <- function(frame, tt) {
   used <- rownames(attr(tt, "factors"))
   used <- used[used %in% names(frame)]
   if (attr(tt, "response") > 0) used <- setdiff(used, names(frame)[attr(tt, "response")])
-  grouping <- Filter(function(n) is_grouping(frame[[n]]), used)
+  Filter(function(n) is_grouping(frame[[n]]), used)
+}
+
+levels_of <- function(v) if (is.logical(v)) c("FALSE", "TRUE")[c(FALSE, TRUE) %in% v] else levels(as.factor(v))
+
+# One column per level for every factor, character or logical variable of a model frame, called "site[A]".
+full_contrasts <- function(frame, tt) {
+  grouping <- grouping_variables(frame, tt)
   out <- lapply(grouping, function(n) {
-    levels <- if (is.logical(frame[[n]])) c("FALSE", "TRUE") else levels(as.factor(frame[[n]]))
-    structure(diag(length(levels)), dimnames = list(levels, levels))
+    levels <- if (is.logical(frame[[n]])) c("FALSE", "TRUE") else levels_of(frame[[n]])
+    structure(diag(length(levels)), dimnames = list(levels, paste0("[", levels, "]")))
   })
   stats::setNames(out, grouping)
 }
 
-# The columns of one part: matrix without intercept, and the term each column belongs to.
+# The columns of one part: matrix without intercept, the term each column belongs to, and what the terms are.
 part_matrix <- function(tt, frame, contrasts = full_contrasts(frame, tt)) {
   tt <- stats::delete.response(tt)
   attr(tt, "intercept") <- 1L
   X <- stats::model.matrix(tt, frame, contrasts.arg = if (length(contrasts)) contrasts)
   assign <- attr(X, "assign")
   keep <- assign > 0
+  terms <- attr(tt, "term.labels")[assign[keep]]
+  # `my var` is shown as my var; terms keep their backticks, since formulas are made of them
+  names <- sub("^`([^`]+)`(\\[.*\\])?$", "\\1\\2", colnames(X)[keep])
   list(
-    X = matrix(as.double(X[, keep, drop = FALSE]), nrow(X), sum(keep)),
-    # `my var` is shown as my var; terms keep their backticks, since formulas are made of them
-    names = sub("^`([^`]+)`$", "\\1", colnames(X)[keep]),
-    terms = attr(tt, "term.labels")[assign[keep]],
-    contrasts = contrasts
+    X = matrix(as.double(X[, keep, drop = FALSE]), nrow(X), sum(keep)), names = plain_names(names, terms, tt, contrasts),
+    terms = terms, contrasts = contrasts
   )
+}
+
+# "factor(site)[A]" is "site[A]", as long as that is nobody else's name.
+plain_names <- function(names, terms, tt, contrasts) {
+  short <- names
+  for (label in intersect(unique(terms), names(contrasts))) {
+    variables <- all.vars(str2lang(label))
+    if (length(variables) != 1 || label == variables) next
+    mine <- terms == label
+    short[mine] <- paste0(variables, substring(names[mine], nchar(label) + 1))
+  }
+  clash <- short %in% short[duplicated(short)]
+  make.unique(ifelse(clash, names, short), "#")
+}
+
+# Which terms of a part are factors, with their levels; which of them are ordered; the variables behind each.
+term_facts <- function(part, tt, frame) {
+  factors <- attr(tt, "factors")
+  labels <- unique(part$terms)
+  grouping <- names(part$contrasts)
+  levels <- ordered <- variables <- list()
+  for (label in labels) {
+    own <- rownames(factors)[factors[, label] > 0]
+    variables[[label]] <- as.list(unique(unlist(lapply(own, function(v) all.vars(str2lang(v))))))
+    if (!length(variables[[label]])) variables[[label]] <- list(label)
+    if (!all(own %in% grouping)) next
+    sets <- lapply(own, function(v) rownames(part$contrasts[[v]]))
+    cells <- Reduce(function(a, b) as.vector(outer(a, b, paste, sep = ":")), sets)
+    levels[[label]] <- as.list(cells)
+    if (length(own) == 1 && is.ordered(frame[[own]])) ordered <- c(ordered, label)
+  }
+  list(levels = levels, ordered = ordered, variables = variables)
 }
 
 # Give the terms of one part what the joint model frame learnt: predvars (knots of poly, ns, scale) and classes.
@@ -45,8 +85,10 @@ learn_terms <- function(tt, learnt) {
 # Joint model frame of all parts, so that one na.action and one subset rule every part.
 joint_frame <- function(parsed, frame_call, env) {
   right <- parsed$regular[[3]]
-  if (!is.null(parsed$privileged)) right <- call("+", right, parsed$privileged[[2]])
-  frame_call$formula <- make_formula(parsed$response, right, environment(parsed$formula))
+  for (part in c("privileged", "adjust")) {
+    if (!is.null(parsed[[part]])) right <- call("+", right, parsed[[part]][[2]])
+  }
+  frame_call$formula <- make_formula(parsed$response, right, response_env(parsed))
   frame_call$drop.unused.levels <- TRUE
   frame_call[[1]] <- quote(stats::model.frame)
   frame <- as_relbounds_error(eval(frame_call, env), hint = "")
@@ -62,24 +104,23 @@ relbounds_design <- function(formula, data, frame_call, env, family = "auto", un
   parsed <- parse_formula(formula, data)
   frame <- joint_frame(parsed, frame_call, env)
   learnt <- attr(frame, "terms")
-  regular <- learn_terms(parsed$regular, learnt)
-  X <- part_matrix(regular, frame)
-  check_columns(X)
-  Z <- privileged <- NULL
-  if (!is.null(parsed$privileged)) {
-    privileged <- learn_terms(parsed$privileged, learnt)
-    Z <- part_matrix(privileged, frame)
-    check_columns(Z)
+  parts <- list()
+  for (part in intersect(c("regular", "privileged", "adjust"), names(parsed))) {
+    tt <- learn_terms(parsed[[part]], learnt)
+    made <- part_matrix(tt, frame)
+    check_columns(made)
+    parts[[part]] <- c(made, list(tt = tt, facts = term_facts(made, tt, frame)))
   }
   response <- response_codes(stats::model.response(frame), deparse1(parsed$response), family, unordered)
   weights <- stats::model.weights(frame)
-  check_weights(weights)
+  check_weights(weights, frame[["(frequency)"]])
   list(
-    X = X, Z = Z, response = response, name = deparse1(parsed$response), formula = parsed$formula,
-    text = deparse1(parsed$formula, width.cutoff = 500L), weights = weights, frame = frame, terms = regular,
-    privileged_terms = privileged,
-    data_columns = intersect(all.vars(stats::delete.response(regular)), names(data)),
-    xlevels = stats::.getXlevels(regular, frame), na.action = attr(frame, "na.action")
+    X = parts$regular, Z = parts$privileged, adjust = parts$adjust, response = response, name = deparse1(parsed$response),
+    formula = parsed$formula, text = deparse1(parsed$formula, width.cutoff = 500L), weights = weights,
+    frequency = check_frequency(frame[["(frequency)"]]), cluster = frame[["(cluster)"]], frame = frame,
+    terms = parts$regular$tt, privileged_terms = parts$privileged$tt, adjust_terms = parts$adjust$tt,
+    data_columns = intersect(all.vars(stats::delete.response(parts$regular$tt)), names(data)),
+    xlevels = stats::.getXlevels(parts$regular$tt, frame), na.action = attr(frame, "na.action")
   )
 }
 
@@ -91,62 +132,41 @@ check_columns <- function(part) {
   }
 }
 
-check_weights <- function(weights) {
+check_weights <- function(weights, frequency = NULL) {
   if (is.null(weights)) return(invisible())
-  if (!is.numeric(weights)) relbounds_stop("'weights' must be numbers, one per row, or \"balanced\".")
+  if (!is.numeric(weights)) relbounds_stop("'weights' must be numbers, one per row.")
   if (any(weights < 0)) relbounds_stop("'weights' must not be negative.")
   if (!any(weights > 0)) relbounds_stop("'weights' are all 0: no row counts.")
+  # polr() and glm() take counts as weights; here weights are importance, and counts have an argument of their own
+  counts <- all(weights == round(weights)) && sum(weights) >= 1.5 * length(weights)
+  if (counts && is.null(frequency)) {
+    relbounds_warn("'weights' are whole numbers that add up to ", sum(weights), " for ", length(weights), " rows. If a row ",
+                   "stands for that many observations, say frequency = instead: weights are how important a row is.")
+  }
 }
 
-# The response as Python gets it: codes 1..L with level names, or plain numbers.
-# `unordered`: levels without an order will do.
-response_codes <- function(y, name, family, unordered = FALSE) {
-  said <- paste0("The response '", name, "' ")
-  if (is.null(y)) relbounds_stop(said, "is missing.")
-  if (is.matrix(y) && ncol(y) > 1) relbounds_stop(said, "has ", ncol(y), " columns; one is needed.")
-  if (unordered && is.character(y)) y <- factor(y)
-  if (is.character(y)) {
-    shown <- paste0("\"", utils::head(unique(y), 3), "\"", collapse = ", ")
-    relbounds_stop(said, "is text, which has no order. Use ordered(", name, ", levels = c(", shown,
-                   if (length(unique(y)) > 3) ", ...", ")) with the levels from lowest to highest, or factor() for two classes.")
+check_frequency <- function(frequency) {
+  if (is.null(frequency)) return(NULL)
+  if (!is.numeric(frequency) || any(frequency < 0) || any(frequency != round(frequency))) {
+    relbounds_stop("'frequency' must be whole numbers, 0 or more: how many observations a row stands for.")
   }
-  if (inherits(y, c("Date", "POSIXt", "difftime"))) {
-    relbounds_stop(said, "is a ", class(y)[1], ". Turn it into numbers first, as in as.numeric(", name, ").")
-  }
-  if (is.logical(y)) return(list(codes = as.integer(y) + 1L, levels = c(FALSE, TRUE), type = "logical", ordered = FALSE))
-  if (!is.factor(y)) {
-    type <- if (is.integer(y)) "integer" else "number"
-    return(list(codes = as.double(y), levels = NULL, type = type, ordered = FALSE))
-  }
-  present <- levels(y)[levels(y) %in% y]
-  if (length(present) < 2) {
-    relbounds_stop(said, "has one level only ('", present, "'). At least two must occur.")
-  }
-  if (!is.ordered(y) && length(present) > 2 && !unordered) {
-    relbounds_stop(said, "is a factor with ", length(present), " levels and no order. Use ordered(", name,
-                   ", levels = c(", paste0("\"", utils::head(present, 3), "\"", collapse = ", "),
-                   if (length(present) > 3) ", ...", ")) with the levels from lowest to highest.")
-  }
-  if (identical(family, "regression")) {
-    relbounds_stop(said, "is a factor; family = \"regression\" needs numbers. Use as.numeric(as.character(", name,
-                   ")) if its labels are numbers.")
-  }
-  list(codes = match(as.character(y), present), levels = present, type = "factor", ordered = is.ordered(y),
-       all_levels = levels(y))
+  if (!any(frequency > 0)) relbounds_stop("'frequency' is 0 in every row: there is no observation.")
+  frequency
 }
 
 # The regular columns for new data, by the stored terms, levels and contrasts.
-new_matrix <- function(object, newdata) {
+new_matrix <- function(object, newdata, tt = object$terms, contrasts = object$contrasts, columns = object$data_columns,
+                       xlevels = object$xlevels) {
   if (!is.data.frame(newdata)) newdata <- as_relbounds_error(as.data.frame(newdata), "'newdata' must be a data frame: ")
-  tt <- stats::delete.response(object$terms)
+  tt <- stats::delete.response(tt)
   # What came from the data in training must come from newdata; the rest is looked up where the formula was written.
-  absent <- setdiff(object$data_columns, names(newdata))
+  absent <- setdiff(columns, names(newdata))
   if (length(absent)) {
     relbounds_stop("'newdata' lacks ", quote_names(absent), ", which the formula names.",
-                   nearest(absent[1], setdiff(names(newdata), object$data_columns)))
+                   nearest(absent[1], setdiff(names(newdata), columns)))
   }
   frame <- as_relbounds_error(
-    stats::model.frame(tt, newdata, na.action = stats::na.pass, xlev = object$xlevels),
+    stats::model.frame(tt, newdata, na.action = stats::na.pass, xlev = xlevels),
     "'newdata' does not fit the model: ", ". Levels and types must be those of the training data."
   )
   classes <- attr(tt, "dataClasses")
@@ -158,7 +178,7 @@ new_matrix <- function(object, newdata) {
   whole <- stats::complete.cases(frame)
   kept <- frame[whole, , drop = FALSE]
   attr(kept, "terms") <- attr(frame, "terms")
-  part <- part_matrix(tt, kept, object$contrasts)
+  part <- part_matrix(tt, kept, contrasts)
   out <- matrix(NA_real_, nrow(frame), length(part$names), dimnames = list(row.names(frame), part$names))
   out[whole, ] <- part$X
   out

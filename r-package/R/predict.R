@@ -1,31 +1,29 @@
 #' Predict levels, classes or numbers
 #'
-#' Prediction is by the best model, in R alone: Python is not needed, nor are privileged features.
+#' Prediction is by the best model. Levels, classes, numbers and scores are computed in R alone; privileged features are
+#' not needed.
 #'
 #' @param object A fit of [relbounds()].
-#' @param newdata A data frame with the regular features; the training rows if left out. A row with a missing value
-#'   gets `NA`.
+#' @param newdata A data frame with the regular features and the covariates of `adjust()`; the training rows if left out.
+#'   A row with a missing value gets `NA`.
 #' @param type `"response"`: the predicted level, class or number; `"class"`: the same, for levels and classes;
-#'   `"score"`: the score that the thresholds cut (numbers: the prediction). There are no probabilities: the model is
-#'   made of thresholds, not of likelihoods.
-#' @param ... Not used.
-#' @return A factor as the response was (numbers or logicals where the response was), or a named vector of scores.
+#'   `"score"`: the score that the thresholds cut (numbers: the prediction); `"probs"` (or `"prob"`): probabilities of the
+#'   levels, from a model of the levels on held-out scores.
+#' @param ... Not used; an unknown argument is an error.
+#' @return A factor as the response was (numbers or logicals where the response was), a named vector of scores, or a
+#'   matrix of probabilities with one column per level.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + bmi + crp, data = severity, C = 1, probes = 10)
+#' fit <- relbounds(severity ~ age + bmi + crp, data = severity, C = 1)
 #' predict(fit, head(severity))
 #' predict(fit, head(severity), type = "score")
 #' @export
-predict.relbounds <- function(object, newdata, type = c("response", "class", "score"), ...) {
-  if (is.character(type) && length(type) == 1 && type %in% c("prob", "probs", "p", "probabilities")) {
-    relbounds_stop("There are no probabilities: the model is made of thresholds. Use type = \"class\" or \"score\".")
-  }
-  type <- tryCatch(match.arg(type), error = function(e) {
-    relbounds_stop("type must be \"response\", \"class\" or \"score\".", class = "relbounds_option_error")
-  })
-  if (missing(newdata) || is.null(newdata)) {
-    return(stats::napredict(object$na.action, predict_matrix(object, training_matrix(object), type)))
-  }
-  predict_matrix(object, new_matrix(object, newdata), type)
+predict.relbounds <- function(object, newdata = NULL, type = c("response", "class", "score", "probs", "prob"), ...) {
+  check_arguments()
+  type <- one_of(type, c("response", "class", "score", "probs", "prob"), "type")
+  X <- if (is.null(newdata)) training_matrix(object) else new_matrix(object, newdata)
+  A <- adjust_matrix(object, newdata)
+  out <- if (type %in% c("prob", "probs")) predict_probs(object, X, A) else predict_matrix(object, X, type, A)
+  if (is.null(newdata)) stats::napredict(object$na.action, out) else out
 }
 
 training_matrix <- function(object) {
@@ -33,22 +31,70 @@ training_matrix <- function(object) {
   structure(part$X, dimnames = list(row.names(object$model), part$names))
 }
 
-# Columns that were constant in training are absent from the weights; they say nothing.
-predict_matrix <- function(object, X, type) {
+# The columns of covariates that are adjusted for, or NULL where there are none.
+adjust_matrix <- function(object, newdata = NULL) {
+  tt <- object$adjust_terms
+  if (is.null(tt)) return(NULL)
+  if (is.null(newdata)) {
+    part <- part_matrix(tt, object$model, object$adjust_contrasts)
+    return(structure(part$X, dimnames = list(row.names(object$model), part$names)))
+  }
+  variables <- intersect(all.vars(tt), all.vars(object$formula))
+  levels <- lapply(object$adjust_contrasts, rownames)
+  new_matrix(object, newdata, tt, object$adjust_contrasts, setdiff(variables, names(which(vapply(variables, function(v) {
+    !v %in% names(newdata) && exists(v, envir = environment(tt))
+  }, NA)))), if (length(levels)) levels)
+}
+
+# The columns that have weights, in their order. Python says which of those it was sent they are; some are left out
+# because they were constant, and a factor of two levels has one.
+used_columns <- function(object, X, part = "regular") {
+  base <- if (is.null(object$baseline)) object else object$baseline
+  sent <- if (part == "regular") base$sent else base$adjust_sent
+  named <- names(if (part == "regular") base$center else base$adjust_center)
+  columns <- if (!length(sent)) named else object$sent_columns[[part]][sent]
+  structure(X[, columns, drop = FALSE], dimnames = list(rownames(X), named))
+}
+
+# w.x, with what is adjusted for added: a vector, or a matrix with a column per class where there are classes.
+linear_score <- function(object, X, A = adjust_matrix(object)) {
   base <- object$baseline
-  X <- X[, names(base$weights), drop = FALSE]
-  score <- drop(sweep(sweep(X, 2, base$center), 2, base$scale, "/") %*% base$weights)
-  names(score) <- rownames(X)
+  several <- !is.null(base$class_weights)
+  scaled <- function(M, part, center, scale) sweep(sweep(used_columns(object, M, part), 2, center), 2, scale, "/")
+  score <- scaled(X, "regular", base$center, base$scale) %*% (if (several) base$class_weights else base$weights)
+  if (!is.null(A) && length(base$adjust_center)) {
+    own <- if (several) base$adjust_class_weights else base$adjust_weights
+    score <- score + scaled(A, "adjust", base$adjust_center, base$adjust_scale) %*% own
+  }
+  if (several) return(structure(score, dimnames = list(rownames(X), as.character(object$levels))))
+  stats::setNames(drop(score), rownames(X))
+}
+
+predict_matrix <- function(object, X, type, A = adjust_matrix(object)) {
+  base <- object$baseline
+  score <- linear_score(object, X, A)
   if (object$family == "regression") {
     if (type == "class") relbounds_stop("The response is a number: there are no classes. Use type = \"response\".")
     return(score + base$thresholds[[1]])
   }
   if (type == "score") return(score)
-  code <- 1L + findInterval(score, sort(base$thresholds))
-  labels <- object$levels[code]
-  switch(object$response$type,
-    factor = stats::setNames(factor(labels, levels = object$response$all_levels, ordered = object$response$ordered), names(score)),
-    logical = stats::setNames(as.logical(labels), names(score)),
-    stats::setNames(if (is.numeric(object$levels)) as.numeric(labels) else labels, names(score))
-  )
+  if (is.matrix(score)) {
+    above <- sweep(score, 2, base$thresholds)
+    code <- apply(above, 1, function(r) if (anyNA(r)) NA_integer_ else which.max(r))
+    return(as_response(object, code, rownames(score)))
+  }
+  as_response(object, 1L + findInterval(score, sort(base$thresholds)), names(score))
+}
+
+# Probabilities of levels: a matrix, one column per level. The model behind them was made from held-out scores.
+predict_probs <- function(object, X, A) {
+  if (object$family %in% c("regression", "survival")) {
+    relbounds_stop("The response has no levels, so there are no probabilities of levels. Use type = \"response\" or \"score\".")
+  }
+  whole <- stats::complete.cases(cbind(X, A))
+  sent <- list(n = sum(whole), X = pack(X[whole, , drop = FALSE]), adjust = pack(if (!is.null(A)) A[whole, , drop = FALSE]))
+  found <- untell(python_call("probabilities", serialized(object), sent))
+  out <- matrix(NA_real_, nrow(X), ncol(found), dimnames = list(rownames(X), as.character(object$levels)))
+  out[whole, ] <- found
+  out
 }

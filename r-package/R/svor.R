@@ -23,14 +23,14 @@
 #' @param cost Matrix of what it costs to predict the level of a column where that of the row is true; only with
 #'   `order = "implicit"`.
 #' @param score What cross-validation minimises: `"mmae"`, `"mae"` or `"mze"`.
-#' @param solver `"auto"`, `"smo"` (needs the Python package numba) or `"qp"`.
+#' @param solver `"auto"`, `"smo"` (quicker after `install_relbounds(extras = "fast")`) or `"qp"`.
 #' @param tol How far the optimality conditions may be violated, in units of the margin.
-#' @param seed Seed of the folds. The random numbers are Python's: `set.seed()` has no effect.
+#' @param seed Seed of the folds. The generator is not R's: `set.seed()` has no effect.
 #'
 #' @return An object of class `svor`, a plain list that [saveRDS()] keeps whole: `thresholds`, `coefficients` (of the
 #'   support vectors), `support` (counts by level), `dual_objective`, `violation` (of the optimality conditions),
 #'   `scores` (of the grid) and what [predict()] needs. `predict()` works in R alone.
-#' @seealso [relbounds()], [predict.svor()], [plot.svor()]
+#' @seealso [relbounds()], [predict.svor()], [plot()][relbounds-figures]
 #' @examplesIf relbounds::relbounds_available()
 #' fit <- svor(severity ~ age + bmi + crp, data = severity, C = 1, width = 2)
 #' fit
@@ -41,7 +41,7 @@ svor <- function(formula, data = NULL, order = NULL, kernel = "rbf", C = NULL, w
                  score = "mmae", cv = 5, solver = "auto", tol = 1e-3, standardize = TRUE, missing = "drop",
                  n_jobs = 1, seed = 0, progress = NULL, subset = NULL, na.action = NULL, ...) {
   call <- match.call()
-  refuse_unknown(list(...), setdiff(names(formals()), "..."))
+  check_arguments()
   check_data(data)
   for (name in c("kernel", "slack_kernel")) {
     if (!is.character(get(name)) || length(get(name)) != 1) {
@@ -50,16 +50,15 @@ svor <- function(formula, data = NULL, order = NULL, kernel = "rbf", C = NULL, w
   }
   formula <- as_formula(formula, parent.frame())
   frame_call <- frame_call(call, data, missing, !is.null(call$missing), environment(formula), parent.frame())
-  balanced <- identical(frame_call$weights, "balanced")
-  if (balanced) frame_call$weights <- NULL
   design <- relbounds_design(formula, data, frame_call, parent.frame(), "ordinal")
   if (!is.null(cost)) cost <- as.double(as.matrix(cost))
   options <- list(
     order = order, kernel = kernel, C = C, width = width, slack = slack, mix = mix, slack_kernel = slack_kernel,
     slack_width = slack_width, gamma = gamma, cost = cost, score = score, cv = cv, solver = solver, tol = tol,
-    n_jobs = n_jobs, seed = seed, progress = progress
+    n_jobs = n_jobs, seed = seed
   )
-  answer <- python_call("svor", design_for_python(design, "ordinal", standardize, balanced), plain_options(options))
+  options <- c(plain_options(options), list(progress = progress_for(progress)))
+  answer <- python_call("svor", design_for_python(design, "ordinal", standardize), options)
   new_svor(answer, remember(design), call)
 }
 
@@ -77,13 +76,13 @@ new_svor <- function(answer, memory, call) {
     coefficients = coefficients,
     center = stats::setNames(as.double(unlist(answer$center)), names),
     scale = stats::setNames(as.double(unlist(answer$scale)), names),
-    support = as.data.frame(lapply(answer$support, unlist), stringsAsFactors = FALSE),
+    support = as_frame(answer$support),
     supporting = as.integer(unlist(answer$supporting)),
     C = answer$C, gamma = answer$gamma, mix = answer$mix, slack = answer$slack, order = answer$order,
     solver = answer$solver, dual_objective = answer$dual_objective, violation = answer$violation,
-    scores = as.data.frame(lapply(answer$scores, unlist), stringsAsFactors = FALSE),
+    scores = as_frame(answer$scores),
     training = unlist(answer$training), cv_score = answer$cv_score, metric = answer$metric, nobs = answer$nobs,
-    n_dropped = length(memory$na.action), notes = as.character(unlist(answer$notes)), text = answer$text, call = call
+    n_dropped = length(memory$na.action), notes = as.character(unlist(answer$notes)), sent = unlist(answer$sent), call = call
   )
   fit <- c(fit, memory)
   fit$versions <- c(python = answer$version, r = as.character(utils::packageVersion("relbounds")))
@@ -98,20 +97,19 @@ new_svor <- function(answer, memory, call) {
 #' @param object A fit of [svor()].
 #' @param newdata A data frame with the features; the training rows if left out. A row with a missing value gets `NA`.
 #' @param type `"response"` or `"class"`: the predicted level; `"score"`: the value that the thresholds cut.
-#' @param ... Not used.
+#' @param ... Not used; an unknown argument is an error.
 #' @return A factor as the response was (numbers or logicals where the response was), or a named vector of scores.
 #' @examplesIf relbounds::relbounds_available()
 #' fit <- svor(severity ~ age + bmi + crp, data = severity, C = 1, width = 2)
 #' predict(fit, head(severity))
 #' predict(fit, head(severity), type = "score")
 #' @export
-predict.svor <- function(object, newdata, type = c("response", "class", "score"), ...) {
-  type <- tryCatch(match.arg(type), error = function(e) {
-    relbounds_stop("type must be \"response\", \"class\" or \"score\".", class = "relbounds_option_error")
-  })
-  training <- missing(newdata) || is.null(newdata)
-  X <- if (training) training_matrix(object) else new_matrix(object, newdata)
-  score <- svor_score(object, sweep(sweep(X[, names(object$center), drop = FALSE], 2, object$center), 2, object$scale, "/"))
+predict.svor <- function(object, newdata = NULL, type = c("response", "class", "score"), ...) {
+  check_arguments()
+  type <- one_of(type, c("response", "class", "score"), "type")
+  training <- is.null(newdata)
+  X <- used_columns(object, if (training) training_matrix(object) else new_matrix(object, newdata))
+  score <- svor_score(object, sweep(sweep(X, 2, object$center), 2, object$scale, "/"))
   out <- if (type == "score") score else svor_level(object, score)
   if (training) stats::napredict(object$na.action, out) else out
 }
@@ -130,17 +128,12 @@ svor_score <- function(object, X) {
 svor_level <- function(object, score) {
   code <- rep(1L, length(score))
   for (b in object$thresholds) code <- code + (score >= b)
-  labels <- object$levels[code]
-  out <- switch(object$response$type,
-    factor = factor(labels, levels = object$response$all_levels, ordered = object$response$ordered),
-    logical = as.logical(labels),
-    if (is.numeric(object$levels)) as.numeric(labels) else labels
-  )
-  stats::setNames(out, names(score))
+  as_response(object, code, names(score))
 }
 
 #' @export
 print.svor <- function(x, digits = 4, ...) {
+  check_arguments(PRINT_ARGUMENTS)
   print_call(x$call)
   cat("\nSupport vector ordinal regression, ", x$kernel, " kernel",
       if (x$kernel == "rbf") paste0(" of width ", signif(x$width, digits)), ", C = ", signif(x$C, digits), ", ", x$order,
@@ -156,51 +149,130 @@ print.svor <- function(x, digits = 4, ...) {
 
 #' @export
 summary.svor <- function(object, ...) {
-  structure(object[c("call", "thresholds", "support", "dual_objective", "violation", "text", "n_dropped", "na.action")],
-            class = "summary.svor")
+  check_arguments()
+  structure(object[c("call", "thresholds", "support", "dual_objective", "violation", "kernel", "width", "C", "gamma", "mix",
+                     "slack", "order", "solver", "training", "cv_score", "metric", "nobs", "levels", "notes", "n_dropped",
+                     "na.action")], class = "summary.svor")
 }
 
 #' @export
-print.summary.svor <- function(x, ...) {
+print.summary.svor <- function(x, digits = 3, ...) {
+  check_arguments(PRINT_ARGUMENTS)
   print_call(x$call)
-  cat("\n", x$text, "\n", sep = "")
+  cat("\nLevels:\n")
+  print(format_numbers(x$support, digits), row.names = FALSE)
+  cat("\nThresholds:\n")
+  print(x$thresholds, digits = digits + 1)
+  cat("\n")
+  fmt <- function(v) format(signif(v, 4))
+  lines <- c(
+    paste0("Family: ordinal (", x$order, " order); ", length(x$levels), " levels; ", x$nobs, " observations"),
+    paste0("Kernel: ", x$kernel, if (x$kernel == "rbf") paste0(", width ", fmt(x$width)), "; C: ", fmt(x$C), "; slacks: ", x$slack,
+           if (x$slack == "mixed") paste0(" (mix ", fmt(x$mix), ")")),
+    paste0(toupper(x$metric), ": ", format_bound(x$training[[x$metric]]), " (training)",
+           if (!is.null(x$cv_score)) paste0(", ", format_bound(x$cv_score), " (cross-validated)")),
+    paste0("Dual objective: ", fmt(x$dual_objective), "; optimality conditions violated by at most ", fmt(x$violation), " (",
+           x$solver, ")")
+  )
+  for (line in lines) writeLines(strwrap(line, 80, exdent = 2))
   if (x$n_dropped) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
+  for (note in x$notes) writeLines(strwrap(paste("Note:", note), 80, exdent = 2))
   invisible(x)
 }
 
 #' @export
-fitted.svor <- function(object, ...) predict.svor(object)
+fitted.svor <- function(object, ...) {
+  check_arguments()
+  predict.svor(object)
+}
 
 #' @export
-nobs.svor <- function(object, ...) object$nobs
+residuals.svor <- function(object, ...) {
+  check_arguments()
+  at <- function(v) match(as.character(v), as.character(object$levels))
+  guess <- used_columns(object, training_matrix(object))
+  guess <- svor_level(object, svor_score(object, sweep(sweep(guess, 2, object$center), 2, object$scale, "/")))
+  stats::naresid(object$na.action, stats::setNames(at(stats::model.response(object$model)) - at(guess), row.names(object$model)))
+}
 
 #' @export
-formula.svor <- function(x, ...) x$formula
+nobs.svor <- function(object, ...) {
+  check_arguments(allow = "use.fallback")
+  object$nobs
+}
 
-#' Plot a kernel fit over two features
-#'
-#' The levels predicted over two features, the thresholds between them as lines, and the training rows; support vectors
-#' are ringed. Other features are held at their mean.
-#'
-#' @param x A fit of [svor()].
-#' @param features Names of two columns; needed when the fit has more than two.
-#' @param resolution Points of the grid along each side.
-#' @param xlab,ylab,main As in [plot()].
-#' @param legend Show a legend?
-#' @param ... Not used.
-#' @return The grid that was drawn, invisibly: a list with `x`, `y` and `score`.
-#' @examplesIf relbounds::relbounds_available()
-#' fit <- svor(severity ~ age + bmi, data = severity, C = 1, width = 1)
-#' plot(fit)
 #' @export
-plot.svor <- function(x, features = NULL, resolution = 150, xlab = NULL, ylab = NULL, main = NULL, legend = TRUE, ...) {
-  columns <- names(x$center)
+formula.svor <- function(x, ...) {
+  check_arguments()
+  x$formula
+}
+
+#' @export
+terms.svor <- function(x, ...) {
+  check_arguments()
+  x$terms
+}
+
+#' @export
+model.frame.svor <- function(formula, ...) {
+  check_arguments()
+  formula$model
+}
+
+#' @export
+model.matrix.svor <- function(object, ...) {
+  check_arguments(allow = "data")
+  used_columns(object, training_matrix(object))
+}
+
+#' @export
+logLik.svor <- function(object, ...) no_likelihood("logLik()", "Compare fits by their cross-validated scores, fit$scores.")
+
+#' @export
+vcov.svor <- function(object, ...) no_likelihood("vcov()", "Kernel machines have support vectors instead of coefficients.")
+
+#' @export
+anova.svor <- function(object, ...) no_likelihood("anova()", "Compare fits by their cross-validated scores, fit$scores.")
+
+#' @export
+as.data.frame.svor <- function(x, row.names = NULL, optional = FALSE, ...) {
+  check_arguments(allow = "stringsAsFactors")
+  x$support
+}
+
+#' @rdname relbounds-figures
+#' @exportS3Method ggplot2::autoplot
+autoplot.svor <- function(object, features = NULL, resolution = 150, legend = TRUE, title = NULL, ...) {
+  check_arguments()
+  features <- two_features(object, features)
+  columns <- names(object$center)
+  raw <- used_columns(object, training_matrix(object))
+  along <- lapply(features, function(f) {
+    ends <- range(raw[, f])
+    seq(ends[1] - 0.06 * diff(ends), ends[2] + 0.06 * diff(ends), length.out = resolution)
+  })
+  grid <- matrix(rep(colMeans(raw), each = resolution^2), ncol = length(columns), dimnames = list(NULL, columns))
+  grid[, features] <- as.matrix(expand.grid(along[[1]], along[[2]]))
+  score <- svor_score(object, sweep(sweep(grid, 2, object$center), 2, object$scale, "/"))
+  names <- as.character(object$levels)
+  code <- rep(1L, length(score))
+  for (b in object$thresholds) code <- code + (score >= b)
+  drawn <- data.frame(x = grid[, features[1]], y = grid[, features[2]], score = score,
+                      level = factor(names[code], levels = names))
+  observed <- factor(as.character(stats::model.response(object$model)), levels = names)
+  rows <- data.frame(x = raw[, features[1]], y = raw[, features[2]], level = observed,
+                     kind = seq_len(nrow(raw)) %in% object$supporting)
+  svor_figure(drawn, rows, object$thresholds, features, legend, title)
+}
+
+two_features <- function(object, features) {
+  columns <- names(object$center)
   if (is.null(features)) {
     if (length(columns) != 2) {
-      relbounds_stop("The fit has ", length(columns), " feature columns; a contour needs two. Say which with 'features'.",
+      relbounds_stop("The fit has ", length(columns), " feature columns; a map needs two. Say which with 'features'.",
                      class = "relbounds_option_error")
     }
-    features <- columns
+    return(columns)
   }
   unknown <- setdiff(features, columns)
   if (length(unknown)) {
@@ -210,45 +282,32 @@ plot.svor <- function(x, features = NULL, resolution = 150, xlab = NULL, ylab = 
   if (length(unique(features)) != 2) {
     relbounds_stop("'features' must be two different names.", class = "relbounds_option_error")
   }
-  raw <- training_matrix(x)[, columns, drop = FALSE]
-  along <- lapply(features, function(f) {
-    ends <- range(raw[, f])
-    seq(ends[1] - 0.06 * diff(ends), ends[2] + 0.06 * diff(ends), length.out = resolution)
-  })
-  grid <- matrix(rep(colMeans(raw), each = resolution^2), ncol = length(columns), dimnames = list(NULL, columns))
-  grid[, features] <- as.matrix(expand.grid(along[[1]], along[[2]]))
-  score <- matrix(svor_score(x, sweep(sweep(grid, 2, x$center), 2, x$scale, "/")), resolution)
-  k <- length(x$levels)
-  fill <- grDevices::hcl.colors(k, "Blues 2", rev = TRUE, alpha = 0.5)
-  # Okabe and Ito, told apart by colour-blind readers; shapes tell the same once more.
-  colour <- rep(c("#D55E00", "#009E73", "#CC79A7", "#0072B2", "#E69F00", "#000000", "#56B4E9"), length.out = k)
-  shape <- rep(c(16, 15, 17, 18, 3, 4, 8), length.out = k)
-  old <- graphics::par(no.readonly = TRUE)
-  on.exit(graphics::par(old))
-  if (legend) graphics::par(mar = graphics::par("mar") + c(0, 0, 0, 6))
-  limits <- c(-Inf, x$thresholds, Inf)
-  graphics::image(along[[1]], along[[2]], score, breaks = cut_points(limits, score), col = fill,
-                  xlab = if (is.null(xlab)) features[1] else xlab, ylab = if (is.null(ylab)) features[2] else ylab, main = main)
-  inside <- unique(x$thresholds[is.finite(x$thresholds)])
-  inside <- inside[inside > min(score) & inside < max(score)]
-  if (length(inside)) {
-    graphics::contour(along[[1]], along[[2]], score, levels = inside, labels = format(round(inside, 2)), add = TRUE,
-                      col = "grey25")
-  }
-  observed <- stats::model.response(x$model)
-  code <- match(as.character(observed), as.character(x$levels))
-  graphics::points(raw[, features], pch = shape[code], col = colour[code], cex = 0.8)
-  graphics::points(raw[x$supporting, features, drop = FALSE], pch = 1, col = "grey20", cex = 1.5, lwd = 0.6)
-  if (legend) {
-    graphics::legend(graphics::par("usr")[2], graphics::par("usr")[4], xpd = NA, bty = "n", cex = 0.85,
-                     legend = c(as.character(x$levels), "support vector"), pch = c(shape, 1), col = c(colour, "grey20"))
-  }
-  invisible(list(x = along[[1]], y = along[[2]], score = score))
+  features
 }
 
-# image() wants growing finite breaks; equal thresholds (an empty level) are a hair apart.
-cut_points <- function(limits, score) {
-  limits[limits == -Inf] <- min(score, limits[is.finite(limits)]) - 1
-  limits[limits == Inf] <- max(score, limits[is.finite(limits)]) + 1
-  limits + seq_along(limits) * 1e-9 * diff(range(limits))
+svor_figure <- function(drawn, rows, thresholds, features, legend, title) {
+  names <- levels(drawn$level)
+  colours <- stats::setNames(level_colours(length(names)), names)
+  shapes <- stats::setNames(rep(c(21, 22, 24, 23, 25), length.out = length(names)), names)
+  inside <- thresholds[is.finite(thresholds) & thresholds > min(drawn$score) & thresholds < max(drawn$score)]
+  p <- ggplot2::ggplot() +
+    ggplot2::geom_raster(data = drawn, ggplot2::aes(x = x, y = y, fill = level), alpha = 0.3)
+  if (length(inside)) {
+    p <- p + ggplot2::geom_contour(data = drawn, ggplot2::aes(x = x, y = y, z = score), breaks = unique(inside), colour = INK,
+                                   linewidth = 0.3)
+  }
+  # rings of support vectors first, so that the points stay on top
+  p + ggplot2::geom_point(data = rows[rows$kind, ], ggplot2::aes(x = x, y = y, size = "support vector"), shape = 1, colour = INK,
+                          stroke = 0.4) +
+    ggplot2::geom_point(data = rows, ggplot2::aes(x = x, y = y, fill = level, shape = level), size = 1.5, stroke = 0.25, colour = INK) +
+    ggplot2::scale_fill_manual(values = colours, drop = FALSE) + ggplot2::scale_shape_manual(values = shapes, drop = FALSE) +
+    ggplot2::scale_size_manual(values = c("support vector" = 3)) +
+    ggplot2::scale_x_continuous(expand = ggplot2::expansion(0)) + ggplot2::scale_y_continuous(expand = ggplot2::expansion(0)) +
+    ggplot2::guides(size = ggplot2::guide_legend(order = 2)) +
+    ggplot2::labs(x = features[1], y = features[2], title = title) + figure_theme() +
+    ggplot2::theme(legend.position = if (legend) "bottom" else "none")
 }
+
+#' @rdname relbounds-figures
+#' @export
+plot.svor <- function(x, ...) show_figure(autoplot.svor(x, ...))

@@ -16,8 +16,10 @@ from relbounds.api import fit_design
 from relbounds.errors import MissingExtraError, OptionError, RelboundsError, RelboundsWarning, nearest
 from relbounds.interop import explore
 from relbounds.interop.forest import forest
-from relbounds.interop.plain import as_plain, columns, make_design, restore, scalar
+from relbounds.interop.plain import as_plain, make_design
 from relbounds.interop.svor import svor
+from relbounds.interop.tell import columns, scalar, series, whole
+from relbounds.interop.words import in_r
 
 NEEDED = (
     "numpy",
@@ -42,7 +44,7 @@ def call(name: str, arguments: list[Any] | Mapping[str, Any]) -> dict[str, Any]:
     >>> call("versions", [])["value"]["relbounds"] == rb.__version__
     True
     >>> call("nothing", [])["error"]["message"]
-    "The Python package ... has no 'nothing'. ..."
+    "The installed Python side ... has no 'nothing'. ..."
     """
     answer: dict[str, Any] = {"value": None, "warnings": [], "error": None}
     with warnings.catch_warnings(record=True) as caught:
@@ -52,7 +54,7 @@ def call(name: str, arguments: list[Any] | Mapping[str, Any]) -> dict[str, Any]:
             answer["value"] = _run(name, arguments)
         except Exception as error:  # R shows the message; a traceback would tell its users nothing
             answer["error"] = {"type": _kind(error), "message": _message(error)}
-    answer["warnings"] = list(dict.fromkeys(str(w.message) for w in caught))
+    answer["warnings"] = list(dict.fromkeys(in_r(str(w.message)) for w in caught))
     return answer
 
 
@@ -61,25 +63,20 @@ def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
         "fit": fit,
         "forest": forest,
         "svor": svor,
+        "published": published,
         "versions": versions,
         "signature": signature,
-        "export": export,
+        "signatures": explore.signatures,
         "simulate": simulate,
+        "ask": explore.ask,
         "constrain": explore.constrain,
-        "substitutes": explore.substitutes,
-        "groups": explore.groups,
-        "sweep": explore.sweep,
-        "stability": explore.stability,
-        "choose": explore.choose,
-        "risk_bound": explore.risk_bound,
-        "difficulty": explore.difficulty,
+        "cheapest": explore.cheapest,
         "compare": explore.compare,
-        "report": explore.report,
     }
     if name not in functions:
         raise RelboundsError(
-            f"The Python package (version {rb.__version__}) has no '{name}'. "
-            "Run install_relbounds() for a newer one."
+            f"The installed Python side (version {rb.__version__}) has no '{name}'. "
+            "Run install_relbounds() for the one that belongs to this package."
         )
     if isinstance(arguments, Mapping):
         return functions[name](**arguments)
@@ -95,12 +92,25 @@ def _kind(error: Exception) -> str:
 
 
 def _message(error: Exception) -> str:
-    return str(error) if isinstance(error, RelboundsError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, RelboundsError):
+        return in_r(str(error))
+    return f"{type(error).__name__}: {error}"
 
 
 def fit(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Fit the design that R described."""
     return as_plain(fit_design(make_design(design), **options))
+
+
+def published() -> dict[str, Any]:
+    """Return the papers' settings.
+
+    Examples
+    --------
+    >>> published()["control"]
+    'published'
+    """
+    return dict(rb.published)
 
 
 def farewell() -> None:
@@ -137,21 +147,13 @@ def signature(name: str = "relbounds") -> dict[str, Any]:
     Examples
     --------
     >>> signature()["delta"]
-    '1se'
+    'resample'
     """
     parameters = inspect.signature(getattr(rb, name)).parameters
     return {
         key: "(required)" if p.default is inspect.Parameter.empty else scalar(p.default)
         for key, p in parameters.items()
     }
-
-
-def export(content: bytes, form: str, options: Mapping[str, Any] | None = None) -> str:
-    """Return the table of a fit as "text", "latex", "html" or "markdown"."""
-    known = restore(content)
-    if form == "text":
-        return str(known.summary())
-    return str(getattr(known, f"to_{form}")(**dict(options or {})))
 
 
 def simulate(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,14 +173,14 @@ def simulate(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
                 f"It has: {', '.join(known)}."
             )
     # R's numbers are doubles; the simulators count rows and features with whole numbers
-    made = function(**{name: explore.whole(value) for name, value in arguments.items()})
+    made = function(**{name: whole(value) for name, value in arguments.items()})
     dtype = made.data["y"].dtype
     levels = list(dtype.categories) if isinstance(dtype, pd.CategoricalDtype) else []
     return {
         "data": columns(made.data),
         "levels": [scalar(v) for v in levels],
         "formula": made.formula,
-        "truth": explore.series(made.truth),
-        "truth_privileged": explore.series(made.truth_privileged),
-        "groups": explore.series(made.groups),
+        "truth": series(made.truth),
+        "truth_privileged": series(made.truth_privileged),
+        "groups": series(made.groups),
     }

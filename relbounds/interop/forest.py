@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from relbounds.design import Design, design_from_arrays
+import relbounds as rb
+from relbounds.design import Design
 from relbounds.forest import forest_design
-from relbounds.interop.plain import columns, listed, make_design, scalar, unpack
+from relbounds.interop.plain import listed, make_design
+from relbounds.interop.tell import columns, scalar
+from relbounds.interop.words import in_r
 
 
 def forest(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,28 +33,14 @@ def forest(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
         "loss": fit.loss,
         "unit": fit.unit,
         "nobs": len(fit.design.y),
-        "notes": list(fit.notes),
+        "notes": [in_r(note) for note in fit.notes],
         "options": {name: scalar(value) for name, value in fit.options.items() if name != "params"},
-        "text": str(fit.summary()),
+        "version": rb.__version__,
+        "serialized": bytearray(fit.to_bytes()),
     }
 
 
 def _design(sent: Mapping[str, Any]) -> Design:
     """Build the design; three or more levels of an unordered factor stay without an order."""
-    levels = listed(sent.get("levels"))
-    family = str(sent["family"])
-    if sent.get("ordered") or len(levels) < 3 or family not in ("auto", "nominal"):
-        return make_design(sent)
-    codes = unpack(sent["y"]).astype(np.int64)
-    weights = sent.get("weights")
-    X = sent["X"]
-    return design_from_arrays(
-        unpack(X["values"], int(sent["n"])),
-        np.array([str(levels[code - 1]) for code in codes], dtype=object),
-        names=listed(X["names"]),
-        terms=listed(X["terms"]),
-        family="nominal",
-        weights=weights if weights is None or isinstance(weights, str) else unpack(weights),
-        response=str(sent["response"]),
-        formula=str(sent["formula"]),
-    )
+    unordered = not sent.get("ordered") and len(listed(sent.get("levels"))) > 2
+    return make_design({**sent, "family": "nominal"} if unordered and sent["family"] == "auto" else sent)

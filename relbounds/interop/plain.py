@@ -14,7 +14,10 @@ import pandas as pd
 
 import relbounds as rb
 from relbounds.design import Design, design_from_arrays
-from relbounds.results import RelboundsResults
+from relbounds.design.censored import Surv, between
+from relbounds.interop.tell import columns, scalar, tell
+from relbounds.interop.words import in_r
+from relbounds.linear.fitted import Fitted
 
 
 def unpack(values: bytes, rows: int | None = None) -> np.ndarray:
@@ -45,126 +48,192 @@ def listed(value: Any) -> list[Any]:
     return list(value)
 
 
-def scalar(value: Any) -> Any:
-    """Return a NumPy or pandas scalar as Python's own; other things as they are, unknown ones as text.
-
-    Examples
-    --------
-    >>> scalar(np.float64(0.5)), scalar(np.bool_(True)), scalar("a")
-    (0.5, True, 'a')
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Sequence):
-        return [scalar(v) for v in value]
-    return str(value)
-
-
-def columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return a data frame as lists by column; missing numbers are NaN, other missing things are "".
-
-    Examples
-    --------
-    >>> columns(pd.DataFrame({"a": [1.0, None], "b": ["x", None]}))
-    {'a': [1.0, nan], 'b': ['x', '']}
-    """
-    out: dict[str, list[Any]] = {}
-    for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_bool_dtype(column):
-            out[str(name)] = [bool(v) for v in column]
-        elif pd.api.types.is_integer_dtype(column):
-            out[str(name)] = [int(v) for v in column]
-        elif pd.api.types.is_numeric_dtype(column):
-            out[str(name)] = [float(v) for v in column]
-        else:
-            out[str(name)] = ["" if pd.isna(v) else str(v) for v in column]
-    return out
-
-
 def make_design(sent: Mapping[str, Any]) -> Design:
-    """Build the design that R described: matrices as bytes, names, terms and levels as lists."""
+    """Build the design that R described: matrices as bytes; names, terms, levels and variables as lists."""
     n = int(sent["n"])
-    X, Z = sent["X"], sent.get("Z")
-    weights = sent.get("weights")
-    if weights is not None and not isinstance(weights, str):
-        weights = unpack(weights)
+    parts = {name: sent.get(name) for name in ("X", "Z", "adjust")}
+    X = sent["X"]
+    described = [part for part in parts.values() if part is not None]
+    y, levels = _response(sent)
+    given: dict[str, Any] = {
+        "names": listed(X["names"]),
+        "terms": listed(X["terms"]),
+        "levels": levels,
+        "family": str(sent["family"]),
+        "term_levels": {
+            str(term): listed(own)
+            for part in described
+            for term, own in dict(part.get("levels") or {}).items()
+        },
+        "ordered_terms": [str(term) for part in described for term in listed(part.get("ordered"))],
+        "term_variables": {
+            str(term): listed(own)
+            for part in described
+            for term, own in dict(part.get("variables") or {}).items()
+        },
+        "standardize": bool(sent["standardize"]),
+        "response": str(sent["response"]),
+        "formula": str(sent["formula"]),
+    }
+    for name, stem in (("Z", "priv"), ("adjust", "adjust")):
+        part = parts[name]
+        if part is not None:
+            given |= {
+                name: unpack(part["values"], n),
+                f"{stem}_names": listed(part["names"]),
+                f"{stem}_terms": listed(part["terms"]),
+            }
+    for name in ("weights", "frequency", "cluster"):
+        if sent.get(name) is not None:
+            given[name] = unpack(sent[name])
+    return design_from_arrays(unpack(X["values"], n), y, **given)
+
+
+def _response(sent: Mapping[str, Any]) -> tuple[Any, list[Any] | None]:
+    """Return the response, and its levels where they have an order and each row has one of them."""
     y = unpack(sent["y"])
-    levels = listed(sent.get("levels")) or None
-    family = str(sent["family"])
-    if levels is not None or sent.get("type") == "integer":
-        y = y.astype(np.int64)
-    return design_from_arrays(
-        unpack(X["values"], n),
-        y,
-        names=listed(X["names"]),
-        terms=listed(X["terms"]),
-        levels=levels,
-        family=family,
-        Z=None if Z is None else unpack(Z["values"], n),
-        priv_names=None if Z is None else listed(Z["names"]),
-        priv_terms=None if Z is None else listed(Z["terms"]),
-        weights=weights,
-        standardize=bool(sent["standardize"]),
-        response=str(sent["response"]),
-        formula=str(sent["formula"]),
-    )
+    levels = listed(sent.get("levels"))
+    if sent.get("event") is not None:
+        return Surv(pd.Series(y), pd.Series(unpack(sent["event"]).astype(np.int64))), None
+    if not levels:
+        return (y.astype(np.int64) if sent.get("type") == "integer" else y), None
+    if sent.get("interval") is not None:
+        ends = unpack(sent["interval"], len(y)).astype(np.int64) - 1
+        low, high = (pd.Series([levels[k] for k in ends[:, side]]) for side in (0, 1))
+        return between(low, high, levels=levels), None
+    codes = y.astype(np.int64)
+    if sent["family"] != "nominal":
+        return codes, levels
+    return pd.Categorical.from_codes(codes - 1, categories=[str(v) for v in levels]), None
 
 
-def as_plain(fit: RelboundsResults) -> dict[str, Any]:
+def as_plain(fit: rb.RelboundsResults) -> dict[str, Any]:
     """Return a fit as plain things, with its own bytes so that R can hand it back.
 
     Examples
     --------
     >>> data = rb.simulate.paper_set(3, seed=1)
-    >>> sent = as_plain(rb.relbounds(data.formula, data.data, C=1.0, probes=20))
+    >>> sent = as_plain(rb.relbounds(data.formula, data.data, C=1.0))
     >>> sent["family"], sent["table"]["relevance"][:2]
     ('ordinal', ['strong', 'strong'])
     """
-    design, base = fit.design, fit.baseline
-    bounds = fit.table.reset_index(names="feature")
+    design, fitted = fit.design, fit._fitted
     return {
-        "table": columns(bounds),
+        "table": columns(fit.table.reset_index(names="feature")),
         "family": design.family,
         "levels": None if design.levels is None else [scalar(level) for level in design.levels],
-        "baseline": {
-            "weights": {
-                "names": list(map(str, base.weights.index)),
-                "values": list(map(float, base.weights)),
-            },
-            "center": {"names": list(design.names), "values": [float(v) for v in design.center]},
-            "scale": {"names": list(design.names), "values": [float(v) for v in design.scale]},
-            "thresholds": [float(v) for v in base.thresholds],
-            "mu": float(base.mu),
-            "rho": float(base.rho),
-            "delta": float(fit.delta),
-            "C": float(base.C),
-            "gamma": scalar(base.gamma),
-            "epsilon": scalar(base.epsilon),
-            "metric": base.metric,
-            "score": float(fit.score()),
-            "cv_score": scalar(base.cv_score),
-        },
-        "intervals": columns(fit.intervals.reset_index()),
+        "baseline": {**_predictor(fit), **_facts(fit)},
+        "intervals": columns(_intervals(fitted)),
         "certificate": float(fit.certificate),
-        "notes": [str(note) for note in fit.notes],
-        "options": {name: scalar(value) for name, value in fit.options.items() if name != "client"},
+        "notes": [in_r(str(note)) for note in fit.notes],
+        "options": {
+            name: scalar(value) for name, value in fit.options.items() if name not in ("client", "progress")
+        },
+        "constraints": [f"{name} {_phrase(wish)}" for name, wish in fit.constraints.items()],
+        "before": None if fitted.before is None else columns(fitted.before.reset_index(names="feature")),
+        "no_relation": bool(fitted.no_relation),
         "nobs": len(design.y),
+        "clusters": None if design.cluster is None else len(np.unique(design.cluster)),
         "version": rb.__version__,
         "serialized": bytearray(fit.to_bytes()),
     }
 
 
-def restore(content: bytes) -> RelboundsResults:
+def _predictor(fit: rb.RelboundsResults) -> dict[str, Any]:
+    """Return what R needs to predict by itself: weights, scales, thresholds, and which of its columns are used."""
+    design, fitted = fit.design, fit._fitted
+    base = fit.baseline
+    several = isinstance(base.weights, pd.DataFrame)
+    unit = design.y_scale if design.family == "regression" else 1.0
+    adjust = fitted.spec.adjust_of(fitted.solution.v) * unit
+
+    def named(names: Sequence[Any], values: Any) -> dict[str, Any]:
+        return {"names": [str(n) for n in names], "values": [float(v) for v in values]}
+
+    return {
+        "weights": None if several else named(design.names, base.weights),
+        "class_weights": tell(np.asarray(base.weights, dtype=float)) if several else None,
+        "center": named(design.names, design.center),
+        "scale": named(design.names, design.scale),
+        "sent": [int(j) + 1 for j in getattr(design._columns, "used", ())],
+        "adjust_weights": named(design.adjust_names, adjust[0]) if len(adjust) == 1 else None,
+        "adjust_class_weights": tell(adjust.T) if len(adjust) > 1 else None,
+        "adjust_center": named(design.adjust_names, design.adjust_center),
+        "adjust_scale": named(design.adjust_names, design.adjust_scale),
+        "adjust_sent": [int(j) + 1 for j in getattr(design._adjust_columns, "used", ())],
+        "thresholds": [float(v) for v in base.thresholds],
+    }
+
+
+def _facts(fit: rb.RelboundsResults) -> dict[str, Any]:
+    """Return what the summary says of the best model and of how it was chosen."""
+    base, fitted = fit.baseline, fit._fitted
+    known = {name: scalar(getattr(base, name)) for name in ("mu", "rho", "C", "gamma", "epsilon", "cv_score")}
+    return known | {
+        "delta": float(fit.delta),
+        "metric": base.metric,
+        "score": float(fit.score()),
+        "order": fitted.tuning.kind.order,
+        "tuned": fitted.tuning.rule != "fixed",
+        "permutations": fitted.noise.permutations,
+        "refits": fitted.noise.refits,
+        "privileged": None if fitted.privileged is None else fitted.privileged.way,
+        "tried": None
+        if fitted.privileged is None
+        else {k: float(v) for k, v in fitted.privileged.tried.items()},
+        "cut_times": [float(v) for v in fit.design.cut_times],
+    }
+
+
+def _intervals(fitted: Fitted) -> pd.DataFrame:
+    """Return what noise reaches, one row for each of its two ends."""
+    rows = []
+    for key, pair in fitted.noise.intervals.items():
+        population = fitted.noise.populations.get(key)
+        for bound, interval in zip(("lower", "upper"), pair, strict=True):
+            rows.append(
+                {
+                    "part": key.part,
+                    "term": key.term or "",
+                    "bound": bound,
+                    "lower": float(interval.lower),
+                    "upper": float(interval.upper),
+                    "level": float(interval.level),
+                    "probes": int(interval.m),
+                    "drawn": 0 if population is None else int(population.draws),
+                    "infeasible": 0 if population is None else int(population.infeasible),
+                }
+            )
+    names = ["part", "term", "bound", "lower", "upper", "level", "probes", "drawn", "infeasible"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _phrase(wish: Any) -> str:
+    from relbounds.explore.constrain import phrase
+
+    return phrase(wish)
+
+
+def kinds() -> dict[str, type]:
+    """Return the three kinds of fit by the names that R has for them."""
+    return {"relbounds": rb.RelboundsResults, "svor": rb.SvorResults, "relbounds_forest": rb.ForestResults}
+
+
+def fit_of(value: Any) -> rb.RelboundsResults | None:
+    """Return the fit that a value is, or whose facts it holds; None if it is something else."""
+    if isinstance(value, Fitted):
+        return rb.RelboundsResults(value)
+    return value if isinstance(value, rb.RelboundsResults) else None
+
+
+def restore(content: bytes, kind: str = "relbounds") -> Any:
     """Return the fit whose bytes R kept.
 
     Examples
     --------
     >>> data = rb.simulate.paper_set(3, seed=1)
-    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0)
     >>> restore(bytearray(fit.to_bytes())).table.equals(fit.table)
     True
     """
-    return RelboundsResults.from_bytes(bytes(content))
+    return kinds()[kind].from_bytes(bytes(content))

@@ -22,7 +22,7 @@ from relbounds.errors import DataError, MissingExtraError, RelboundsError
 from relbounds.interop.plain import as_plain, make_design
 from relbounds.results import RelboundsResults
 
-DESIGN_OPTIONS = ("family", "standardize", "weights", "missing")
+DESIGN_OPTIONS = ("family", "standardize", "weights", "missing", "frequency", "cluster")
 
 
 def available() -> bool:
@@ -53,20 +53,26 @@ class RFit(RelboundsResults):
         super().__init__(fitted)
         self.memory = memory
 
-    def constrain(self, wishes: Mapping[str, Any]) -> RFit:
+    def constrain(self, wishes: Mapping[str, Any], **options: Any) -> RFit:
         """Ask what if, as :meth:`relbounds.RelboundsResults.constrain`; the R formula is remembered."""
-        return RFit(super().constrain(wishes)._fitted, self.memory)
+        return RFit(super().constrain(wishes, **options)._fitted, self.memory)
 
-    def _features(self, newdata: Any) -> tuple[np.ndarray, pd.Index]:
+    def _features(self, newdata: Any) -> tuple[np.ndarray, np.ndarray, pd.Index]:
         if self.memory is None or not _is_r(newdata):
             return super()._features(newdata)
-        matrix = _call("relbounds:::new_matrix", self.memory, newdata)
-        names = [str(name) for name in matrix.colnames]
-        values = np.array(matrix, dtype=float).reshape((matrix.nrow, matrix.ncol), order="F")
-        values[np.isnan(values)] = np.nan  # R's NA is a NaN that arithmetic complains about
-        index = pd.Index([str(name) for name in matrix.rownames])
-        keep = [names.index(name) for name in self.design.names]
-        return self.design.transform(values[:, keep]), index
+        X, index = _matrix(_call("relbounds:::new_matrix", self.memory, newdata))
+        adjust = np.zeros((len(X), 0))
+        if self.design.adjust.shape[1]:
+            values, _ = _matrix(_call("relbounds:::adjust_matrix", self.memory, newdata))
+            adjust = self.design.transform_adjust(values)
+        return self.design.transform(X), adjust, index
+
+
+def _matrix(matrix: Any) -> tuple[np.ndarray, pd.Index]:
+    """Return an R matrix as an array and the names of its rows."""
+    values = np.array(matrix, dtype=float).reshape((matrix.nrow, matrix.ncol), order="F")
+    values[np.isnan(values)] = np.nan  # R's NA is a NaN that arithmetic complains about
+    return values, pd.Index([str(name) for name in matrix.rownames])
 
 
 def relbounds(formula: Any, data: Any, **options: Any) -> RFit:
@@ -107,6 +113,8 @@ def relbounds(formula: Any, data: Any, **options: Any) -> RFit:
         bool(given.get("standardize", True)),
         _r_weights(given.get("weights")),
         "na.omit" if missing == "drop" else "na.fail",
+        _r_weights(given.get("frequency")),
+        _r_weights(given.get("cluster")),
     )
     design = make_design(_plain(described.rx2("sent")))
     fit = fit_design(design, **options)
@@ -320,12 +328,17 @@ def _r_vector(items: list[Any]) -> Any:
 def _columns_memory(design: Design, answer: Any) -> Any:
     """Return what R must remember of a fit whose formula was pandas': its columns, in their own units."""
     ro = _robjects()
-    values = design.X * design.scale + design.center
-    X = ro.r["matrix"](ro.FloatVector(values.ravel(order="F")), nrow=values.shape[0], ncol=values.shape[1])
+
+    def matrix(values: np.ndarray) -> Any:
+        flat = ro.FloatVector(values.ravel(order="F"))
+        return ro.r["matrix"](flat, nrow=values.shape[0], ncol=values.shape[1])
+
+    X = matrix(design.X * design.scale + design.center)
+    adjust = matrix(design.adjust * design.adjust_scale + design.adjust_center)
     codes = design.y
     y = (
         ro.FloatVector(codes)
         if design.family == "regression"
         else ro.IntVector([int(code) for code in codes])
     )
-    return _call("relbounds:::describe_columns", answer, X, y)
+    return _call("relbounds:::describe_columns", answer, X, y, adjust)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import relbounds as rb
-from relbounds.interop.explore import whole
-from relbounds.interop.plain import columns, make_design, scalar
+from relbounds.interop.plain import make_design
+from relbounds.interop.tell import columns, scalar, whole
+from relbounds.interop.words import in_r
 from relbounds.kernel.api import fit_svor
 from relbounds.kernel.machine import supporting
 from relbounds.kernel.tuning import SCORES
@@ -60,8 +61,8 @@ def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any
         "cv_score": scalar(fit.tuned.score),
         "metric": fit.tuned.metric,
         "nobs": len(known.y),
-        "notes": [*fit.tuned.notes, *known.notes],
-        "text": str(fit.summary()),
+        "notes": [in_r(note) for note in (*fit.tuned.notes, *known.notes)],
+        "sent": [int(j) + 1 for j in getattr(known._columns, "used", ())],
         "version": rb.__version__,
         "serialized": bytearray(fit.to_bytes()),
     }

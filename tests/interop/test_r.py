@@ -20,7 +20,8 @@ from relbounds.interop import r as interop
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMULA = "severity ~ age + stiffness + crp + esr + sex"
-# few rows and probes keep these tests quick; what too few probes mean is tested elsewhere
+# nothing to tune or to resample keeps these tests quick
+QUICK: dict[str, Any] = {"delta": 0.01, "order": "explicit"}
 pytestmark = pytest.mark.filterwarnings("ignore::relbounds.errors.RelboundsWarning")
 NUMBERS = ["weight", "lower", "upper", "signed_lower", "signed_upper", "p_noise", "p_adjusted"]
 
@@ -61,16 +62,15 @@ def data() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def fit(ro: Any, data: pd.DataFrame) -> interop.RFit:
     frame = ro.r("relbounds::severity")
-    return interop.relbounds(ro.Formula(FORMULA), frame, C=1.0, probes=10)
+    return interop.relbounds(ro.Formula(FORMULA), frame, C=1.0, **QUICK)
 
 
 def test_the_same_table_by_either_language(fit: interop.RFit, data: pd.DataFrame) -> None:
-    ours = rb.relbounds(FORMULA, data, C=1.0, probes=10)
+    ours = rb.relbounds(FORMULA, data, C=1.0, **QUICK)
     assert np.abs(fit.table[NUMBERS].to_numpy() - ours.table[NUMBERS].to_numpy()).max() < 1e-10
     assert fit.table["relevance"].tolist() == ours.table["relevance"].tolist()
     assert fit.design.levels == ours.design.levels
-    # R's names for the levels of a factor
-    assert list(fit.table.index)[-2:] == ["sexfemale", "sexmale"]
+    assert list(fit.table.index) == list(ours.table.index)
 
 
 def test_formulas_have_r_meaning(ro: Any) -> None:
@@ -79,12 +79,19 @@ def test_formulas_have_r_meaning(ro: Any) -> None:
         ro.Formula("severity ~ I(age^2) + poly(stiffness, 2) + log(crp) | priv(biopsy)"),
         frame,
         C=1.0,
-        probes=4,
+        **QUICK,
         privileged="teacher",
     )
-    names = ["I(age^2)", "poly(stiffness, 2)1", "poly(stiffness, 2)2", "log(crp)", "biopsy"]
+    names = [
+        "I(age^2)",
+        "poly(stiffness, 2)",
+        "poly(stiffness, 2)1",
+        "poly(stiffness, 2)2",
+        "log(crp)",
+        "biopsy",
+    ]
     assert list(found.table.index) == names
-    assert found.table["part"].tolist() == ["regular"] * 4 + ["privileged"]
+    assert found.table["part"].tolist() == ["regular"] * 5 + ["privileged"]
     some = ro.r("relbounds::severity[3:5, ]")
     assert np.allclose(found.decision_function(some), found.decision_function()[2:5])
 
@@ -94,7 +101,7 @@ def test_missing_values_and_ordered_factors(ro: Any) -> None:
         "local({d <- head(relbounds::severity, 100); d$age[3] <- NA; "
         "d$severity <- factor(d$severity, levels = rev(levels(d$severity)), ordered = TRUE); d})"
     )
-    found = interop.relbounds("severity ~ age + stiffness", frame, C=1.0, probes=4)
+    found = interop.relbounds("severity ~ age + stiffness", frame, C=1.0, **QUICK)
     assert len(found.design.y) == 99
     assert found.design.levels == ("severe", "moderate", "mild", "none")
     assert found.predict(frame).isna().tolist() == [i == 2 for i in range(100)]
@@ -105,18 +112,18 @@ def test_missing_values_and_ordered_factors(ro: Any) -> None:
 
 
 def test_pandas_frames_become_r_frames(ro: Any, data: pd.DataFrame, fit: interop.RFit) -> None:
-    found = interop.relbounds(FORMULA, data, C=1.0, probes=10)
+    found = interop.relbounds(FORMULA, data, C=1.0, **QUICK)
     assert np.abs(found.table[NUMBERS].to_numpy() - fit.table[NUMBERS].to_numpy()).max() < 1e-10
     small = data.head(100).assign(flag=lambda d: d["age"] > 50, name=lambda d: d["sex"].astype(str))
     small.loc[4, "name"] = None
-    found = interop.relbounds("severity ~ age + flag + name", small, C=1.0, probes=4)
+    found = interop.relbounds("severity ~ age + flag + name", small, C=1.0, **QUICK)
     assert len(found.design.y) == 99
     with pytest.raises(RelboundsError, match="data frame, not list"):
         interop.relbounds("severity ~ age", [1, 2])
 
 
 def test_s3_methods_work_on_what_to_r_returns(ro: Any, fit: interop.RFit, data: pd.DataFrame) -> None:
-    for one in (fit, rb.relbounds(FORMULA, data, C=1.0, probes=10)):
+    for one in (fit, rb.relbounds(FORMULA, data, C=1.0, **QUICK)):
         sent = interop.to_r(one)
         assert "relbounds" in list(sent.rclass)
         ro.globalenv["fit"] = sent
@@ -125,13 +132,13 @@ def test_s3_methods_work_on_what_to_r_returns(ro: Any, fit: interop.RFit, data: 
         assert int(ro.r("nobs(fit)")[0]) == 300
         assert np.allclose(list(ro.r("coef(fit)")), one.baseline.weights)
         assert [str(v) for v in ro.r("as.character(fitted(fit))")] == [str(v) for v in one.predict()]
-        assert list(ro.r("relbounds::selected(fit, 'strong')")) == one.selected("strong")
+        assert set(ro.r("relbounds::selected(fit, 'strong')")) == set(one.selected("strong"))
         assert ro.r("nrow(generics::tidy(fit))")[0] == len(one.table)
         assert str(ro.r("deparse(relbounds::selected_formula(fit, 'strong'))")[0]).startswith("severity ~ ")
 
 
 def test_a_pandas_formula_predicts_from_its_columns(ro: Any, data: pd.DataFrame) -> None:
-    ours = rb.relbounds("severity ~ age + np.log(crp)", data.head(100), C=1.0, probes=4)
+    ours = rb.relbounds("severity ~ age + np.log(crp)", data.head(100), C=1.0, **QUICK)
     ro.globalenv["fit"] = interop.to_r(ours)
     guess = ro.r(
         "with(relbounds::severity, as.character(predict(fit, setNames(data.frame(age, log(crp)),"
@@ -153,7 +160,7 @@ def test_r_errors_arrive_as_ours(ro: Any) -> None:
     frame = ro.r("relbounds::severity")
     with pytest.raises(RelboundsError, match=r"Did you mean 'bmi'\?"):
         interop.relbounds(ro.Formula("severity ~ bmj"), frame)
-    with pytest.raises(RelboundsError, match=r"two '\|'"):
+    with pytest.raises(RelboundsError, match=r"two priv"):
         interop.relbounds("severity ~ age | priv(biopsy) | priv(followup)", frame)
     with pytest.raises(RelboundsError, match="no option 'probs'"):
         interop.relbounds("severity ~ age", frame, probs=3)
@@ -161,10 +168,8 @@ def test_r_errors_arrive_as_ours(ro: Any) -> None:
 
 def test_weights(ro: Any, data: pd.DataFrame) -> None:
     small = data.head(100).assign(w=np.where(data.head(100)["age"] > 50, 2.0, 1.0))
-    by_name = interop.relbounds("severity ~ age + crp", small, weights="w", C=1.0, probes=4)
-    by_value = interop.relbounds(
-        "severity ~ age + crp", small, weights=small["w"].to_numpy(), C=1.0, probes=4
-    )
+    by_name = interop.relbounds("severity ~ age + crp", small, weights="w", C=1.0, **QUICK)
+    by_value = interop.relbounds("severity ~ age + crp", small, weights=small["w"].to_numpy(), C=1.0, **QUICK)
     assert by_name.table.equals(by_value.table)
     with pytest.raises(RelboundsError, match="not a column"):
         interop.relbounds("severity ~ age", small, weights="ww")
@@ -214,9 +219,9 @@ def sent_design(data: pd.DataFrame, **changes: Any) -> dict[str, Any]:
 
 
 def test_the_bridge_fits_what_it_is_sent(data: pd.DataFrame) -> None:
-    answer = bridge.call("fit", [sent_design(data), {"C": 1.0, "probes": 10.0}])
+    answer = bridge.call("fit", [sent_design(data), {"C": 1.0, **QUICK}])
     assert answer["error"] is None
-    ours = rb.relbounds("severity ~ age + stiffness", data, C=1.0, probes=10)
+    ours = rb.relbounds("severity ~ age + stiffness", data, C=1.0, **QUICK)
     assert answer["value"]["table"]["upper"] == ours.table["upper"].tolist()
     assert plain.restore(answer["value"]["serialized"]).table.equals(ours.table)
 
@@ -232,7 +237,7 @@ def test_errors_cross_the_bridge_without_a_traceback(data: pd.DataFrame) -> None
 def test_warnings_cross_the_bridge(data: pd.DataFrame) -> None:
     X = data[["stiffness"]].to_numpy(dtype=float)
     sent = sent_design(data, X={"values": X.tobytes(order="F"), "names": "stiffness", "terms": "stiffness"})
-    answer = bridge.call("fit", [sent, {"C": 1.0, "probes": 4.0}])
+    answer = bridge.call("fit", [sent, {"C": 1.0, "probes": 4.0, "control": "published", **QUICK}])
     assert any("permuted" in text for text in answer["warnings"])
 
 
@@ -255,13 +260,21 @@ def test_a_new_user_installs_both_sides(tmp_path: Path) -> None:
     code = (
         f"install.packages('{ROOT / 'r-package'}', repos = NULL, type = 'source', lib = '{library}');"
         f"library(relbounds, lib.loc = '{library}');"
-        f"install_relbounds(envname = '{tmp_path / 'env'}', package = '{ROOT}', python = '{sys.executable}')"
+        f"install_relbounds(envname = '{tmp_path / 'env'}', python = '{sys.executable}')"
     )
-    environment = {k: v for k, v in os.environ.items() if k not in ("RETICULATE_PYTHON", "VIRTUAL_ENV")}
-    subprocess.run(["Rscript", "-e", code], check=True, env=environment, cwd=tmp_path)
+    environment = {
+        k: v for k, v in os.environ.items() if k not in ("RETICULATE_PYTHON", "VIRTUAL_ENV", "PYTHONPATH")
+    }
+    # a folder of this name must not be taken for the package
+    (tmp_path / "relbounds").mkdir()
+    done = subprocess.run(
+        ["Rscript", "-e", code], check=True, env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    said = done.stderr.split("* DONE (relbounds)")[-1].strip().splitlines()
+    assert len(said) == 2 and said[0].startswith("Installing "), said
     code = (
         f"library(relbounds, lib.loc = '{library}'); reticulate::use_virtualenv('{tmp_path / 'env'}');"
-        "fit <- relbounds(severity ~ age + bmi + crp, severity, C = 1, probes = 5); cat(class(fit));"
+        "fit <- relbounds(severity ~ age + bmi + crp, severity, C = 1); cat(class(fit));"
         "print(relbounds_config())"
     )
     done = subprocess.run(
@@ -274,7 +287,7 @@ def test_a_new_user_installs_both_sides(tmp_path: Path) -> None:
 
 def test_workers_start_after_r_has(fit: interop.RFit, data: pd.DataFrame) -> None:
     # R changes the library path of the process, with which a worker could load another libpython
-    one, two = (rb.relbounds(FORMULA, data, C=1.0, probes=10, n_jobs=n) for n in (1, 2))
+    one, two = (rb.relbounds(FORMULA, data, C=1.0, n_jobs=n) for n in (1, 2))
     assert one.table.equals(two.table)
     code = "import sys; print(sys.version, end='')"
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

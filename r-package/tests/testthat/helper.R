@@ -5,13 +5,13 @@ need_python <- function() {
   testthat::skip("The Python package relbounds is not available.")
 }
 
-# Fits of few rows and probes, for tests that do not look at the numbers.
+# Fits of few rows, with nothing to tune, for tests that do not look at the numbers.
 few <- severity[1:100, ]
-quick <- function(formula, data = few, ..., C = 1, probes = 4) {
-  calmly(relbounds(formula, data, C = C, probes = probes, ...))
+quick <- function(formula, data = few, ..., C = 1, delta = 0.01, order = "explicit") {
+  calmly(relbounds(formula, data, C = C, delta = delta, order = order, ...))
 }
 
-# Few rows leave few probes, which relbounds() warns of.
+# Few rows make relbounds() warn of this and that.
 calmly <- function(expr) suppressWarnings(expr, classes = "relbounds_warning")
 
 # One small fit that many tests look at.
@@ -20,7 +20,7 @@ small_fit <- local({
   function() {
     need_python()
     if (is.null(fit)) {
-      fit <<- relbounds(severity ~ age + stiffness + platelets + crp + esr + bmi + sex, data = severity, C = 1, probes = 10)
+      fit <<- relbounds(severity ~ age + stiffness + platelets + crp + esr + bmi + sex, data = severity, C = 1)
     }
     fit
   }
@@ -46,4 +46,18 @@ expect_problem <- function(expr, pattern, class = "relbounds_error") {
   testthat::expect_s3_class(problem, class)
   testthat::expect_match(conditionMessage(problem), pattern, fixed = TRUE)
   testthat::expect_no_match(conditionMessage(problem), "Traceback")
+}
+
+# A factor of three levels, a cluster of three visits, and classes without order, on few rows.
+trial <- transform(few, site = factor(rep(c("A", "B", "C", "B"), 25)), patient = rep(1:25, each = 4))
+
+# Draws into nowhere, as narrow as a figure gets.
+draw <- function(expr, width = 400, height = 300) {
+  file <- tempfile(fileext = ".png")
+  grDevices::png(file, width, height)
+  on.exit({
+    grDevices::dev.off()
+    unlink(file)
+  })
+  force(expr)
 }

@@ -2,9 +2,9 @@ test_that("arguments have the names, the order and the defaults of Python", {
   need_python()
   theirs <- relbounds:::python_call("signature")
   ours <- as.list(formals(relbounds))
-  # a Dask client is a Python object; subset and na.action are R's own
+  # a cluster of machines is held by a Python object; subset and na.action are R's own
   theirs$client <- NULL
-  expect_equal(setdiff(names(ours), c("subset", "na.action", "...")), names(theirs))
+  expect_setequal(setdiff(names(ours), c("subset", "na.action", "...")), names(theirs))
   for (name in setdiff(names(theirs), c("formula", "data"))) {
     mine <- eval(ours[[name]])
     expect_identical(if (is.numeric(mine)) as.double(mine) else mine,
@@ -24,7 +24,7 @@ test_that("the table is Python's", {
     "import pandas as pd, relbounds as rb\n",
     "data = pd.read_csv(r'", csv, "')\n",
     "data['severity'] = pd.Categorical(data['severity'], ['none', 'mild', 'moderate', 'severe'], ordered=True)\n",
-    "_fit = rb.relbounds('severity ~ age + stiffness + platelets + crp + esr + bmi + sex', data, C=1.0, probes=10)\n",
+    "_fit = rb.relbounds('severity ~ age + stiffness + platelets + crp + esr + bmi + sex', data, C=1.0)\n",
     "_table = {name: [float(v) for v in _fit.table[name]] for name in\n",
     "          ['weight', 'lower', 'upper', 'signed_lower', 'signed_upper', 'p_noise', 'p_adjusted']}\n",
     "_table['relevance'] = list(map(str, _fit.table['relevance']))\n"
@@ -50,17 +50,17 @@ test_that("the response decides the family", {
 test_that("subset and weights are looked up in the data", {
   need_python()
   f <- severity ~ age + stiffness
-  fit <- calmly(relbounds(f, few, subset = age > 50, C = 1, probes = 10))
+  fit <- calmly(relbounds(f, few, subset = age > 50, C = 1, delta = 0.01, order = "explicit"))
   expect_equal(nobs(fit), sum(few$age > 50))
-  expect_equal(fit$table, calmly(relbounds(f, subset(few, age > 50), C = 1, probes = 10))$table)
+  expect_equal(fit$table, calmly(relbounds(f, subset(few, age > 50), C = 1, delta = 0.01, order = "explicit"))$table)
 
-  twice <- calmly(relbounds(f, few, weights = ifelse(age > 50, 2, 1), C = 1, probes = 10))
+  twice <- calmly(relbounds(f, few, weights = ifelse(age > 50, 2, 1), C = 1, delta = 0.01, order = "explicit"))
   s <- transform(few, w = ifelse(age > 50, 2, 1))
-  expect_equal(calmly(relbounds(f, s, weights = "w", C = 1, probes = 10))$table, twice$table)
-  expect_equal(calmly(relbounds(f, s, weights = w, C = 1, probes = 10))$table, twice$table)
+  expect_equal(calmly(relbounds(f, s, weights = "w", C = 1, delta = 0.01, order = "explicit"))$table, twice$table)
+  expect_equal(calmly(relbounds(f, s, weights = w, C = 1, delta = 0.01, order = "explicit"))$table, twice$table)
   expect_equal(unname(weights(twice)), s$w)
   expect_false(isTRUE(all.equal(coef(twice), coef(quick(f)))))
-  expect_s3_class(calmly(relbounds(f, few, weights = "balanced", C = 1, probes = 10)), "relbounds")
+  expect_problem(relbounds(f, few, weights = "balanced"), "balance = TRUE")
   expect_problem(relbounds(severity ~ age, s, weights = "ww"), "is not a column")
   expect_problem(relbounds(severity ~ age, s, weights = -w), "negative")
 })
@@ -69,7 +69,7 @@ test_that("na.action is R's, and 'missing' means what it means in Python", {
   need_python()
   s <- few
   s$age[c(2, 5)] <- NA
-  padded <- calmly(relbounds(severity ~ age + stiffness, s, na.action = na.exclude, C = 1, probes = 10))
+  padded <- calmly(relbounds(severity ~ age + stiffness, s, na.action = na.exclude, C = 1, delta = 0.01, order = "explicit"))
   expect_equal(nobs(padded), 98)
   expect_length(fitted(padded), 100)
   expect_true(all(is.na(fitted(padded)[c(2, 5)])))
@@ -86,7 +86,7 @@ test_that("a function can call relbounds with its own variables", {
   need_python()
   inside <- function(d, cut) {
     f <- severity ~ age + I(stiffness > cut)
-    calmly(relbounds(f, data = d, subset = age > 5 * cut, C = 1, probes = 10))
+    calmly(relbounds(f, data = d, subset = age > 5 * cut, C = 1, delta = 0.01, order = "explicit"))
   }
   fit <- inside(few, 9)
   expect_equal(nobs(fit), sum(few$age > 45))
@@ -111,12 +111,14 @@ test_that("unknown arguments are errors that list the known ones", {
 
 test_that("Python's errors and warnings are R conditions without a traceback", {
   need_python()
-  expect_problem(relbounds(severity ~ age, severity, C = -1), "C=-1", "relbounds_option_error")
+  expect_problem(relbounds(severity ~ age, severity, C = -1), "C = -1", "relbounds_option_error")
   expect_problem(relbounds(severity ~ age, severity, solver = "cvxoptt"), "Did you mean 'cvxopt'?")
   expect_problem(relbounds(severity ~ age, severity, family = "ordnal"), "ordnal")
   expect_problem(relbounds(severity ~ age, severity, level = NA), "'level' is NA")
-  # one feature only: no permuted one can replace it, and the fit says what follows
-  expect_warning(relbounds(severity ~ stiffness, severity, C = 1, probes = 4), class = "relbounds_warning")
+  # one feature only: no permuted one can replace it, and the fit says what follows; once
+  said <- testthat::capture_warnings(relbounds(severity ~ stiffness, severity, C = 1, probes = 4, control = "published", delta = 0.01))
+  expect_length(said, 1)
+  expect_match(said, "^None of 40 permuted")
 })
 
 test_that("seed and n_jobs: the same table whatever set.seed and the number of processes say", {

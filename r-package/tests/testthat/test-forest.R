@@ -1,7 +1,7 @@
 need_forest <- function() {
   need_python()
   if (forest_available()) return(invisible())
-  if (nzchar(Sys.getenv("RELBOUNDS_REQUIRE_PYTHON"))) stop("lightgbm and boruta are not installed.")
+  if (nzchar(Sys.getenv("RELBOUNDS_REQUIRE_PYTHON"))) stop("install_relbounds(extras = \"forest\") was not run.")
   testthat::skip("The Python packages lightgbm and boruta are not available.")
 }
 
@@ -18,10 +18,10 @@ test_that("a product of two features is seen, and its table is one of R", {
   expect_true(all(c("lower", "upper", "importance", "removal_loss", "p_noise") %in% names(as.data.frame(fit))))
   expect_identical(nrow(groups(fit)), 0L)
   expect_output(print(fit), "2 strong")
-  expect_output(print(summary(fit)), "Forest relevance")
-  grDevices::pdf(NULL)
-  on.exit(grDevices::dev.off())
-  expect_silent(plot(fit))
+  expect_output(print(summary(fit)), "Call:.*Features:.*Family: ordinal; 400 observations")
+  expect_s3_class(draw(plot(fit)), "ggplot")
+  expect_match(to_latex(fit), "tabular")
+  expect_equal(all.vars(selected_formula(fit, "strong")), c("grade", "a", "b"))
 })
 
 test_that("a factor without an order is a response, and copies form a group", {
@@ -31,7 +31,7 @@ test_that("a factor without an order is a response, and copies form a group", {
   data$copy <- data$x + 0.02 * rnorm(150)
   data$kind <- ifelse(data$x > 0.4, "a", ifelse(data$z > 0, "b", "c"))
   fit <- forest_relevance(kind ~ ., data, probes = 6, repeats = 1)
-  expect_identical(fit$family, "multiclass")
+  expect_identical(fit$family, "nominal")
   expect_setequal(selected(fit, "weak"), c("x", "copy"))
   expect_setequal(groups(fit)$members[[1]], c("x", "copy"))
 })
@@ -40,5 +40,6 @@ test_that("problems are R conditions", {
   need_forest()
   expect_problem(forest_relevance(severity ~ age, severity, method = "other"), "is not known", "relbounds_option_error")
   expect_problem(forest_relevance(severity ~ age, severity, rounds = 3), "There is no argument 'rounds'")
-  expect_problem(forest_relevance(severity ~ age | priv(biopsy), severity), "no privileged part")
+  expect_problem(forest_relevance(severity ~ age | priv(biopsy), severity), "privileged")
+  expect_problem(forest_relevance(severity ~ age, severity, params = 3), "named list")
 })

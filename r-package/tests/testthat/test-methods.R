@@ -20,16 +20,17 @@ test_that("summaries print like those of polr", {
   out <- capture.output(print(summary(fit)))
   expect_true(any(grepl("^Features:", out)))
   expect_true(any(grepl("none|mild", out, fixed = TRUE)))
-  expect_true(any(grepl("<0.001", out, fixed = TRUE)))
-  expect_true(any(grepl("Noise reaches .* probes", paste(out, collapse = " "))))
+  expect_true(any(grepl("not distinguishable from noise", out, fixed = TRUE)))
+  expect_match(paste(out, collapse = " "), "family-wise error rate at most 0.05")
+  expect_output(print(fit), "Family: ordinal \\((ex|im)plicit order\\); 300 observations")
   expect_true(all(nchar(out) <= 90))
-  expect_equal(dim(coef(summary(fit))), c(8, 5))
+  expect_equal(dim(coef(summary(fit))), c(7, 5))
 })
 
 test_that("formula() writes '.' out, and update() works on it", {
   need_python()
   s <- few[c("severity", "age", "stiffness", "crp", "biopsy", "followup")]
-  fit <- calmly(relbounds(severity ~ . | priv(biopsy), s, C = 1, probes = 10, privileged = "teacher"))
+  fit <- calmly(relbounds(severity ~ . | priv(biopsy), s, C = 1, delta = 0.01, order = "explicit", privileged = "teacher"))
   expect_equal(deparse1(formula(fit)), "severity ~ age + stiffness + crp + followup | priv(biopsy)")
   changed <- function(f) deparse1(relbounds:::update_formula(fit, f))
   expect_equal(changed(. ~ . - followup), "severity ~ age + stiffness + crp | priv(biopsy)")
@@ -47,6 +48,40 @@ test_that("selected_formula() is ready for other models", {
   f <- selected_formula(fit, "strong")
   expect_s3_class(f, "formula")
   expect_equal(all.vars(f)[1], "severity")
-  expect_setequal(all.vars(f)[-1], selected(fit, "strong"))
+  expect_setequal(attr(terms(f), "term.labels"), selected(fit, "strong"))
   expect_problem(selected_formula(fit, "week"), "Did you mean 'weak'?")
+})
+
+test_that("weights come in three units, and what has no likelihood says what to use", {
+  fit <- small_fit()
+  expect_equal(coef(fit, scale = "original") * fit$baseline$scale, coef(fit))
+  expect_equal(sum(abs(coef(fit, scale = "share"))), 1)
+  expect_problem(coef(fit, scale = "orignal"), "Did you mean 'original'?")
+  for (f in list(logLik, vcov, anova, AIC)) {
+    problem <- caught(f(fit))
+    expect_s3_class(problem, "relbounds_error")
+    expect_match(conditionMessage(problem), "no likelihood. .*(compare_fits|confint|relevance)")
+  }
+})
+
+test_that("design, frame, terms and residuals are those of the fit", {
+  fit <- small_fit()
+  X <- model.matrix(fit)
+  expect_equal(dim(X), c(300, 7))
+  expect_equal(unname(X[, "sex: male - female"]), as.numeric(severity$sex == "male"))
+  expect_equal(attr(X, "assign"), 1:7)
+  score <- drop(sweep(sweep(X, 2, fit$baseline$center), 2, fit$baseline$scale, "/") %*% coef(fit))
+  expect_equal(score, predict(fit, type = "score"))
+  expect_s3_class(terms(fit), "terms")
+  expect_equal(names(model.frame(fit))[1], "severity")
+  expect_length(residuals(fit), 300)
+})
+
+test_that("update() keeps the parts that it does not name", {
+  need_python()
+  fit <- quick(severity ~ stiffness + crp | adjust(age) | priv(biopsy), privileged = "teacher")
+  changed <- function(f) deparse1(relbounds:::update_formula(fit, f))
+  expect_equal(changed(. ~ . - crp), "severity ~ stiffness | adjust(age) | priv(biopsy)")
+  expect_equal(changed(. ~ . | adjust(., bmi)), "severity ~ stiffness + crp | adjust(age, bmi) | priv(biopsy)")
+  expect_equal(changed(. ~ . | priv() | adjust()), "severity ~ stiffness + crp")
 })

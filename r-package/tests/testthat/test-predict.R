@@ -31,7 +31,8 @@ test_that("classes come back as the response was", {
 
 test_that("stored terms and levels are applied to new data", {
   need_python()
-  fit <- quick(severity ~ poly(age, 2) + sex + stiffness)
+  fit <- quick(severity ~ poly(age, 2) + sex + stiffness | adjust(factor(crp > 10), bmi))
+  expect_false(isTRUE(all.equal(fit$baseline$adjust_weights, c(0, 0), check.attributes = FALSE)))
   some <- severity[5:9, ]
   expect_equal(predict(fit, some, type = "score"), predict(fit, severity, type = "score")[5:9])
   # one level of a factor is enough, as text too
@@ -47,11 +48,13 @@ test_that("stored terms and levels are applied to new data", {
 test_that("new data that do not fit are refused", {
   fit <- small_fit()
   expect_problem(predict(fit, severity["age"]), "lacks 'stiffness'")
+  adjusted <- quick(severity ~ stiffness | adjust(age))
+  expect_problem(predict(adjusted, severity["stiffness"]), "lacks 'age'")
   strange <- transform(severity[1:3, ], sex = factor(c("male", "female", "other")))
   expect_problem(predict(fit, strange), "new level")
   expect_problem(predict(fit, transform(severity[1:3, ], age = as.character(age))), "does not fit the model")
-  expect_problem(predict(fit, severity, type = "probs"), "no probabilities")
-  expect_problem(predict(fit, severity, type = "link"), "type must be")
+  expect_problem(predict(fit, severity, type = "link"), "is not known; use \"response\"")
+  expect_problem(predict(fit, severity, tpye = "score"), "Did you mean 'type'?")
 })
 
 test_that("a column that was constant in training is forgotten in prediction", {

@@ -26,5 +26,5 @@ test_that("a fit that cannot be made whole says so", {
   fit$serialized <- NULL
   expect_problem(to_latex(fit), "Fit it again")
   fit$serialized <- charToRaw("nonsense")
-  expect_problem(to_latex(fit), "not a saved relbounds fit")
+  expect_problem(to_latex(fit), "saved")
 })

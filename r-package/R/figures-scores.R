@@ -1,0 +1,157 @@
+# Figures of what a fit predicts: scores by level, calibration, survival, hard rows.
+
+#' Figures of predictions
+#'
+#' `plot_scores()`: how the scores of each level are spread, with the thresholds between levels. `plot_difficulty()`: the
+#' rows that are hardest to grade, with the privileged feature that says why. `plot_calibration()`: do predicted
+#' probabilities come true? `plot_survival()`: Kaplan-Meier curves of thirds of the score. `plot_level_contrasts()`,
+#' `plot_groups()`, `plot_sweep()` and `plot_stability()` are `plot()` of what the function of that name returns.
+#'
+#' @param object A fit of [relbounds()].
+#' @param newdata Rows to show; the training rows by default.
+#' @param term,reference As in [level_contrasts()].
+#' @param most Number of rows to show, hardest first.
+#' @param cut,k,part,by As in [groups()].
+#' @param delta,probes As in [sweep_delta()] and [stability()].
+#' @param n_resamples,fraction As in [stability()].
+#' @param title Title of the figure.
+#' @param ... Not used; an unknown argument is an error.
+#' @return A ggplot object, invisibly; it is shown.
+#' @name relbounds-score-figures
+#' @examplesIf relbounds::relbounds_available()
+#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 1)
+#' plot_scores(fit)
+NULL
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_scores <- function(object, ...) UseMethod("plot_scores")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_scores.relbounds <- function(object, newdata = NULL, title = NULL, ...) {
+  check_arguments()
+  score <- unname(stats::predict(object, newdata, type = "score"))
+  truth <- if (is.null(newdata)) stats::napredict(object$na.action, stats::model.response(object$model)) else
+    response_of(object, newdata)
+  if (object$family %in% c("regression", "survival")) {
+    return(show_figure(numbers_figure(score, truth, object, title)))
+  }
+  show_figure(scores_figure(score, factor(as.character(truth), levels = as.character(object$levels)),
+                            if (object$family != "nominal") object$baseline$thresholds, title))
+}
+
+response_of <- function(object, newdata) {
+  as_relbounds_error(eval(object$terms[[2]], newdata, environment(object$terms)),
+                     "The figure needs the response in 'newdata': ")
+}
+
+scores_figure <- function(score, level, thresholds, title) {
+  keep <- !is.na(score) & !is.na(level)
+  table <- data.frame(score = score[keep], level = droplevels(level[keep]))
+  colours <- stats::setNames(level_colours(nlevels(level)), levels(level))
+  # one ridge per level, all of the same area, so that large levels do not hide small ones
+  ridges <- do.call(rbind, lapply(levels(table$level), function(l) {
+    s <- table$score[table$level == l]
+    if (length(unique(s)) < 2) return(NULL)
+    d <- stats::density(s, n = 256)
+    data.frame(level = l, score = d$x, height = d$y, stringsAsFactors = FALSE)
+  }))
+  place <- stats::setNames(seq_along(levels(table$level)), levels(table$level))
+  p <- ggplot2::ggplot()
+  if (!is.null(ridges)) {
+    ridges$ymin <- place[ridges$level]
+    ridges$ymax <- ridges$ymin + 0.85 * ridges$height / max(ridges$height)
+    p <- p + ggplot2::geom_ribbon(data = ridges, ggplot2::aes(x = score, ymin = ymin, ymax = ymax, fill = level, group = level),
+                                  colour = INK, linewidth = 0.25, alpha = 0.75)
+  }
+  table$y <- place[as.character(table$level)]
+  # short strokes stand for rows while there are few of them; many would be a grey band
+  if (nrow(table) <= 600) {
+    p <- p + ggplot2::geom_segment(data = table, ggplot2::aes(x = score, xend = score, y = y - 0.14, yend = y - 0.02),
+                                   linewidth = 0.2, colour = INK, alpha = 0.6)
+  }
+  if (length(thresholds)) {
+    marks <- data.frame(threshold = unname(thresholds), label = names(thresholds), stringsAsFactors = FALSE)
+    top <- max(place) + 1
+    p <- p + ggplot2::geom_vline(data = marks, ggplot2::aes(xintercept = threshold), linetype = "22", linewidth = 0.35, colour = INK) +
+      ggplot2::geom_text(data = marks, ggplot2::aes(x = threshold, label = label), y = top + 0.05, size = 2.5, colour = INK,
+                         angle = if (nrow(marks) > 2) 20 else 0, hjust = if (nrow(marks) > 2) 0 else 0.5, vjust = 0) +
+      ggplot2::coord_cartesian(ylim = c(0.8, top + if (nrow(marks) > 2) 0.45 else 0.25), clip = "off")
+  }
+  p + ggplot2::scale_fill_manual(values = colours, guide = "none") +
+    ggplot2::scale_y_continuous(breaks = unname(place) + 0.1, labels = names(place), name = NULL) +
+    ggplot2::scale_x_continuous(name = if (length(thresholds)) "score (dashed: thresholds between levels)" else "score") +
+    ggplot2::labs(title = title) + figure_theme()
+}
+
+numbers_figure <- function(score, truth, object, title) {
+  survival <- object$family == "survival"
+  table <- data.frame(score = score, observed = as.double(if (survival) unclass(truth)[, 1] else truth))
+  event <- if (survival) ifelse(unclass(truth)[, 2] > 0, "event", "censored") else rep("row", nrow(table))
+  table$kind <- factor(event)
+  table <- table[stats::complete.cases(table), ]
+  p <- ggplot2::ggplot(table, ggplot2::aes(x = score, y = observed))
+  p <- p + if (nrow(table) > 1500 && !survival) ggplot2::geom_bin_2d(bins = 50) else
+    ggplot2::geom_point(ggplot2::aes(shape = kind), size = 1.1, alpha = 0.6, colour = PALETTE[1])
+  if (!survival) p <- p + ggplot2::geom_abline(linetype = "22", colour = INK, linewidth = 0.35)
+  p + ggplot2::scale_fill_gradient(low = "grey90", high = PALETTE[1], name = "rows") +
+    ggplot2::scale_shape_manual(values = c(event = 16, censored = 1, row = 16), guide = if (survival) "legend" else "none") +
+    ggplot2::labs(x = if (survival) "score (higher: later)" else "predicted", y = object$response_name, title = title) +
+    figure_theme()
+}
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_difficulty <- function(object, ...) UseMethod("plot_difficulty")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_difficulty.relbounds <- function(object, most = 20, title = NULL, ...) {
+  check_arguments()
+  show_figure(autoplot.relbounds_difficulty(difficulty(object), most = most, title = title))
+}
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_level_contrasts <- function(object, ...) UseMethod("plot_level_contrasts")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_level_contrasts.relbounds <- function(object, term, reference = NULL, title = NULL, ...) {
+  check_arguments()
+  show_figure(autoplot.relbounds_contrasts(level_contrasts(object, term, reference), title = title))
+}
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_groups <- function(object, ...) UseMethod("plot_groups")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_groups.relbounds <- function(object, cut = NULL, k = NULL, part = "regular", by = "context", title = NULL, ...) {
+  check_arguments()
+  show_figure(autoplot.relbounds_groups(groups(object, cut, k, part, by), title = title))
+}
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_sweep <- function(object, ...) UseMethod("plot_sweep")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_sweep.relbounds <- function(object, delta = NULL, probes = NULL, title = NULL, ...) {
+  check_arguments()
+  show_figure(autoplot.relbounds_sweep(sweep_delta(object, delta, probes), title = title))
+}
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_stability <- function(object, ...) UseMethod("plot_stability")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_stability.relbounds <- function(object, n_resamples = 50, fraction = NULL, probes = NULL, title = NULL, ...) {
+  check_arguments()
+  show_figure(autoplot.relbounds_stability(stability(object, n_resamples, fraction, probes), title = title))
+}

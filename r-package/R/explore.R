@@ -7,8 +7,10 @@
 #' @param object A fit of [relbounds()], or the result of an earlier `constrain()`.
 #' @param ... Named constraints, in the units of the table: a number (`bmi = 0`), a pair (`age = c(0, 0.1)`), or
 #'   `"off"`, `"min"`, `"max"`. The plain name of a variable stands for its term, with all levels or columns. One named
-#'   list works as well, and is needed for a feature called `object` or `heredity`.
+#'   list works as well, and is needed for a feature called `object`, `heredity` or `noise`.
 #' @param heredity Switch interactions off together with their main effects?
+#' @param noise Draw noise anew among the models that are left (`TRUE`), or keep that of the fit, which reaches at least as
+#'   far (`FALSE`)? `NULL` draws it unless there are very many rows.
 #' @return A fit of class `relbounds`, whose print-out shows the constraints; features that they fix are of class
 #'   `"fixed"`.
 #' @seealso [substitutes()], [cheapest()]
@@ -20,7 +22,7 @@ constrain <- function(object, ...) UseMethod("constrain")
 
 #' @rdname constrain
 #' @export
-constrain.relbounds <- function(object, ..., heredity = TRUE) {
+constrain.relbounds <- function(object, ..., heredity = TRUE, noise = NULL) {
   wishes <- list(...)
   if (length(wishes) == 1 && is.null(names(wishes)) && is.list(wishes[[1]])) wishes <- wishes[[1]]
   if (!length(wishes) || is.null(names(wishes)) || any(!nzchar(names(wishes)))) {
@@ -28,14 +30,8 @@ constrain.relbounds <- function(object, ..., heredity = TRUE) {
                    class = "relbounds_option_error")
   }
   wishes <- lapply(plain_options(wishes), function(w) if (length(w) > 1) as.list(w) else w)
-  what_if(object, python_call("constrain", serialized(object), wishes, unless_default(heredity = heredity, TRUE)))
-}
-
-# An argument for Python, left out where it is the default.
-unless_default <- function(...) {
-  given <- list(...)
-  value <- plain_options(given[1])
-  if (identical(value[[1]], given[[2]])) NULL else value
+  options <- Filter(Negate(is.null), plain_options(list(heredity = heredity, noise = noise)))
+  what_if(object, python_call("constrain", serialized(object), wishes, options))
 }
 
 # A what-if is a fit with the memory of the fit it came from.
@@ -48,6 +44,7 @@ what_if <- function(object, answer) {
 #'
 #' @param object A fit of [relbounds()].
 #' @param feature Name of a weakly relevant feature or term; a strong one has no substitute, which is an error.
+#' @param heredity Switch its interactions off with it?
 #' @param ... Not used; an unknown argument is an error.
 #' @return A data frame, best substitute first: bounds as they are (`lower`, `upper`), without `feature` (`lower_off`,
 #'   `upper_off`), and with `feature` half used (`upper_half`; `overlap` is 1 for a copy of
@@ -61,9 +58,9 @@ substitutes <- function(object, ...) UseMethod("substitutes")
 
 #' @rdname substitutes
 #' @export
-substitutes.relbounds <- function(object, feature, ...) {
+substitutes.relbounds <- function(object, feature, heredity = TRUE, ...) {
   check_arguments()
-  ask(object, "substitutes", feature = one_string(feature, "feature"))
+  ask(object, "substitutes", feature = one_string(feature, "feature"), heredity = heredity)
 }
 
 #' Groups of features that stand in for each other
@@ -75,6 +72,7 @@ substitutes.relbounds <- function(object, feature, ...) {
 #' @param k Wanted number of groups, instead of `cut`.
 #' @param part `"regular"` or `"privileged"`.
 #' @param by What makes two features close: `"context"` (how holding one moves the others' bounds) or `"overlap"`.
+#' @param by_class Do strong features stay alone and irrelevant ones together?
 #' @param x Groups, from `groups()`.
 #' @param row.names,optional As in [as.data.frame()].
 #' @param ... Not used; an unknown argument is an error.
@@ -90,9 +88,9 @@ groups <- function(object, ...) UseMethod("groups")
 
 #' @rdname groups
 #' @export
-groups.relbounds <- function(object, cut = NULL, k = NULL, part = "regular", by = "context", ...) {
+groups.relbounds <- function(object, cut = NULL, k = NULL, part = "regular", by = "context", by_class = TRUE, ...) {
   check_arguments()
-  new_groups(ask(object, "groups", cut = cut, k = k, part = part, by = by), object)
+  new_groups(ask(object, "groups", cut = cut, k = k, part = part, by = by, by_class = by_class), object)
 }
 
 new_groups <- function(answer, object) {
@@ -144,11 +142,12 @@ as.data.frame.relbounds_groups <- function(x, row.names = NULL, optional = FALSE
 #' that equally good models use of all of them.
 #'
 #' @param object A fit of [relbounds()].
-#' @param features Names of features or terms.
+#' @param names Names of features or terms.
 #' @param x From `together()`.
 #' @param row.names,optional As in [as.data.frame()].
 #' @param ... Not used; an unknown argument is an error.
-#' @return A list of class `relbounds_together`: `features`, `lower`, `upper`, `relevance` and what noise reaches.
+#' @return A list of class `relbounds_together`: `terms`, `lower`, `upper`, `exact` (does a model reach `upper`?),
+#'   `relevance`, `p_adjusted` and `members` (their rows of the table).
 #' @examplesIf relbounds::relbounds_available()
 #' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
 #' together(fit, c("crp", "esr"))
@@ -157,15 +156,19 @@ together <- function(object, ...) UseMethod("together")
 
 #' @rdname together
 #' @export
-together.relbounds <- function(object, features, ...) {
+together.relbounds <- function(object, names, ...) {
   check_arguments()
-  structure(ask(object, "together", features = strings(features, "features")), class = "relbounds_together")
+  structure(ask(object, "together", names = strings(names, "names")), class = "relbounds_together")
 }
 
 #' @export
-print.relbounds_together <- function(x, ...) {
+print.relbounds_together <- function(x, digits = 3, ...) {
   check_arguments(PRINT_ARGUMENTS)
-  writeLines(strwrap(x$text, 80))
+  cat(paste(x$terms, collapse = " + "), ": ", x$relevance, " together, [", format_bound(x$lower, digits), ", ",
+      format_bound(x$upper, digits), "]", if (!isTRUE(x$exact)) " (upper end: a bound)", "\n", sep = "")
+  each <- x$members
+  print(data.frame(Lower = format_bound(each$lower, digits), Upper = format_bound(each$upper, digits),
+                   Relevance = as.character(each$relevance), row.names = make.unique(each$feature)), quote = FALSE)
   invisible(x)
 }
 
@@ -213,7 +216,6 @@ level_contrasts.relbounds <- function(object, term, reference = NULL, ...) {
   check_arguments()
   out <- ask(object, "level_contrasts", term = one_string(term, "term"),
              reference = if (!is.null(reference)) as.character(reference))
-  if (!is.data.frame(out)) out <- out$table
   structure(out, class = c("relbounds_contrasts", "data.frame"))
 }
 
@@ -359,7 +361,7 @@ cheapest.relbounds <- function(object, cost, other = NULL, exact = NULL, heredit
     relbounds_stop("'cost' must be named numbers, as in c(mri = 500, age = 0).", class = "relbounds_option_error")
   }
   answer <- python_call("cheapest", serialized(object), as.list(cost),
-                        c(plain_options(list(other = other, exact = exact)), unless_default(heredity = heredity, TRUE)))
+                        plain_options(list(other = other, exact = exact, heredity = heredity)))
   fit <- what_if(object, answer$results)
   answer <- untell(answer[setdiff(names(answer), c("results", "formula", "class"))])
   structure(c(answer, list(formula = expanded_formula(object, unlist(answer$terms)), fit = fit)), class = "relbounds_choice")

@@ -5,13 +5,17 @@
 #' `plot_scores()`: how the scores of each level are spread, with the thresholds between levels. `plot_difficulty()`: the
 #' rows that are hardest to grade, with the privileged feature that says why. `plot_calibration()`: do predicted
 #' probabilities come true? `plot_survival()`: Kaplan-Meier curves of thirds of the score. `plot_level_contrasts()`,
-#' `plot_groups()`, `plot_sweep()` and `plot_stability()` are `plot()` of what the function of that name returns.
+#' `plot_groups()`, `plot_sweep_delta()` and `plot_stability()` are `plot()` of what the function of that name returns.
+#' `plot_tuning()`: the cross-validated score along `C`, with one standard error.
 #'
 #' @param object A fit of [relbounds()].
 #' @param newdata Rows to show; the training rows by default.
 #' @param term,reference As in [level_contrasts()].
 #' @param most Number of rows to show, hardest first.
-#' @param cut,k,part,by As in [groups()].
+#' @param bins Number of bins of equal counts, at most.
+#' @param groups Number of groups of equal size by score.
+#' @param legend Show a legend?
+#' @param cut,k,part,by,by_class As in [groups()].
 #' @param delta,probes As in [sweep_delta()] and [stability()].
 #' @param n_resamples,fraction As in [stability()].
 #' @param title Title of the figure.
@@ -93,9 +97,9 @@ numbers_figure <- function(score, truth, object, title) {
   table <- table[stats::complete.cases(table), ]
   p <- ggplot2::ggplot(table, ggplot2::aes(x = score, y = observed))
   p <- p + if (nrow(table) > 1500 && !survival) ggplot2::geom_bin_2d(bins = 50) else
-    ggplot2::geom_point(ggplot2::aes(shape = kind), size = 1.1, alpha = 0.6, colour = PALETTE[1])
+    ggplot2::geom_point(ggplot2::aes(shape = kind), size = 1.1, alpha = 0.6, colour = OTHER_COLOURS[1])
   if (!survival) p <- p + ggplot2::geom_abline(linetype = "22", colour = INK, linewidth = 0.35)
-  p + ggplot2::scale_fill_gradient(low = "grey90", high = PALETTE[1], name = "rows") +
+  p + ggplot2::scale_fill_gradient(low = "grey90", high = OTHER_COLOURS[1], name = "rows") +
     ggplot2::scale_shape_manual(values = c(event = 16, censored = 1, row = 16), guide = if (survival) "legend" else "none") +
     ggplot2::labs(x = if (survival) "score (higher: later)" else "predicted", y = object$response_name, title = title) +
     figure_theme()
@@ -129,18 +133,19 @@ plot_groups <- function(object, ...) UseMethod("plot_groups")
 
 #' @rdname relbounds-score-figures
 #' @export
-plot_groups.relbounds <- function(object, cut = NULL, k = NULL, part = "regular", by = "context", title = NULL, ...) {
+plot_groups.relbounds <- function(object, cut = NULL, k = NULL, part = "regular", by = "context", by_class = TRUE,
+                                  title = NULL, ...) {
   check_arguments()
-  show_figure(autoplot.relbounds_groups(groups(object, cut, k, part, by), title = title))
+  show_figure(autoplot.relbounds_groups(groups(object, cut, k, part, by, by_class), title = title))
 }
 
 #' @rdname relbounds-score-figures
 #' @export
-plot_sweep <- function(object, ...) UseMethod("plot_sweep")
+plot_sweep_delta <- function(object, ...) UseMethod("plot_sweep_delta")
 
 #' @rdname relbounds-score-figures
 #' @export
-plot_sweep.relbounds <- function(object, delta = NULL, probes = NULL, title = NULL, ...) {
+plot_sweep_delta.relbounds <- function(object, delta = NULL, probes = NULL, title = NULL, ...) {
   check_arguments()
   show_figure(autoplot.relbounds_sweep(sweep_delta(object, delta, probes), title = title))
 }
@@ -154,4 +159,123 @@ plot_stability <- function(object, ...) UseMethod("plot_stability")
 plot_stability.relbounds <- function(object, n_resamples = 50, fraction = NULL, probes = NULL, title = NULL, ...) {
   check_arguments()
   show_figure(autoplot.relbounds_stability(stability(object, n_resamples, fraction, probes), title = title))
+}
+
+#' Probabilities beside what was observed
+#'
+#' @param object A fit of [relbounds()].
+#' @param bins Bins of equal counts at most; each holds 15 observations or more.
+#' @param ... Not used; an unknown argument is an error.
+#' @return A data frame, one row an event and bin: `event`, `predicted` (mean probability of held-out observations),
+#'   `observed` (share), `low` and `high` (95 % limits of the share), `n`.
+#' @examplesIf relbounds::relbounds_available()
+#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 1)
+#' calibration(fit, bins = 3)
+#' @export
+calibration <- function(object, ...) UseMethod("calibration")
+
+#' @rdname calibration
+#' @export
+calibration.relbounds <- function(object, bins = 10, ...) {
+  check_arguments()
+  ask(object, "calibration", bins = bins)
+}
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_calibration <- function(object, ...) UseMethod("plot_calibration")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_calibration.relbounds <- function(object, bins = 10, legend = TRUE, title = NULL, ...) {
+  check_arguments()
+  table <- calibration(object, bins)
+  table$event <- factor(table$event, levels = unique(table$event))
+  colours <- level_colours(nlevels(table$event))
+  show_figure(
+    ggplot2::ggplot(table, ggplot2::aes(x = predicted, y = observed, colour = event, shape = event)) +
+      ggplot2::geom_abline(linetype = "22", colour = INK, linewidth = 0.35) +
+      ggplot2::geom_linerange(ggplot2::aes(ymin = low, ymax = high), linewidth = 0.4) +
+      ggplot2::geom_line(linewidth = 0.4) + ggplot2::geom_point(size = 1.6) +
+      ggplot2::scale_colour_manual(values = colours) +
+      ggplot2::scale_shape_manual(values = rep(c(16, 17, 15, 18, 8), length.out = nlevels(table$event))) +
+      ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
+      ggplot2::labs(x = "predicted probability", y = "observed share (95 % limits)", title = title) + figure_theme() +
+      ggplot2::theme(legend.position = if (legend && nlevels(table$event) > 1) "bottom" else "none")
+  )
+}
+
+#' Survival curves by score
+#'
+#' @param object A fit of [relbounds()] whose response is `Surv(time, status)`.
+#' @param groups Number of groups of equal size by their held-out score, lowest first; thirds by default.
+#' @param ... Not used; an unknown argument is an error.
+#' @return A data frame of Kaplan-Meier curves: `group`, `time`, `survival`, `low`, `high`, `at_risk`, `censored`.
+#' @examplesIf relbounds::relbounds_available() && requireNamespace("survival", quietly = TRUE)
+#' fit <- relbounds(Surv(time, status) ~ age + ph.ecog + wt.loss, data = survival::lung, C = 1)
+#' head(survival_curves(fit))
+#' plot_survival(fit)
+#' @export
+survival_curves <- function(object, ...) UseMethod("survival_curves")
+
+#' @rdname survival_curves
+#' @export
+survival_curves.relbounds <- function(object, groups = 3, ...) {
+  check_arguments()
+  ask(object, "survival_curves", groups = groups)
+}
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_survival <- function(object, ...) UseMethod("plot_survival")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_survival.relbounds <- function(object, groups = 3, legend = TRUE, title = NULL, ...) {
+  check_arguments()
+  table <- survival_curves(object, groups)
+  table$group <- factor(table$group, levels = unique(table$group))
+  colours <- level_colours(nlevels(table$group))
+  lost <- table[table$censored > 0, ]
+  show_figure(
+    ggplot2::ggplot(table, ggplot2::aes(x = time, y = survival, colour = group, linetype = group)) +
+      ggplot2::geom_step(ggplot2::aes(y = low), linewidth = 0.2, alpha = 0.6) +
+      ggplot2::geom_step(ggplot2::aes(y = high), linewidth = 0.2, alpha = 0.6) +
+      ggplot2::geom_step(linewidth = 0.7) +
+      ggplot2::geom_point(data = lost, shape = 3, size = 1.2, stroke = 0.4) +
+      ggplot2::scale_colour_manual(values = colours) +
+      ggplot2::scale_y_continuous(limits = c(0, 1), name = "surviving (95 % limits)") +
+      ggplot2::labs(x = "time (+: censored)", title = title) + figure_theme() +
+      ggplot2::theme(panel.grid.major.y = ggplot2::element_line(colour = "grey92", linewidth = 0.3),
+                     legend.position = if (legend) "bottom" else "none")
+  )
+}
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_tuning <- function(object, ...) UseMethod("plot_tuning")
+
+#' @rdname relbounds-score-figures
+#' @export
+plot_tuning.relbounds <- function(object, legend = TRUE, title = NULL, ...) {
+  check_arguments()
+  table <- object$baseline$scores
+  if (is.null(table) || !nrow(table) || !all(c("C", "score") %in% names(table))) {
+    relbounds_stop("Nothing was tuned: C was given as a number. Leave C out to have it chosen.")
+  }
+  if (!"error" %in% names(table)) table$error <- NA_real_
+  known <- setdiff(names(table)[vapply(table, function(v) length(unique(v)) > 1, NA)], c("C", "score", "error", "se"))
+  known <- known[vapply(table[known], function(v) is.character(v) || length(unique(v)) < 8, NA)]
+  table$kind <- if (length(known)) do.call(paste, c(lapply(known, function(k) paste(k, table[[k]])), sep = ", ")) else ""
+  table$spread <- if ("se" %in% names(table)) table$se else table$error
+  show_figure(
+    ggplot2::ggplot(table, ggplot2::aes(x = C, y = score, colour = kind)) +
+      ggplot2::geom_linerange(ggplot2::aes(ymin = score - spread, ymax = score + spread), linewidth = 0.3, na.rm = TRUE) +
+      ggplot2::geom_line(linewidth = 0.4) + ggplot2::geom_point(size = 1.1) +
+      ggplot2::geom_vline(xintercept = object$baseline$C, linetype = "22", colour = INK, linewidth = 0.35) +
+      ggplot2::scale_x_log10(name = "C (dashed: chosen)") +
+      ggplot2::scale_colour_manual(values = rep(OTHER_COLOURS, length.out = length(unique(table$kind)))) +
+      ggplot2::labs(y = paste0(object$baseline$metric, ", cross-validated"), title = title) + figure_theme() +
+      ggplot2::theme(legend.position = if (legend && length(unique(table$kind)) > 1) "bottom" else "none")
+  )
 }

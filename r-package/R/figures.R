@@ -1,11 +1,15 @@
 # Figures, all by ggplot2: autoplot() makes one, plot() shows it. Colours, order and marks are those of the Python side.
 
-# Seaborn's "colorblind": told apart by colour-blind readers, and in grey by their lightness.
-PALETTE <- c("#0173B2", "#DE8F05", "#029E73", "#D55E00", "#CC78BC", "#CA9161", "#FBAFE4", "#949494", "#ECE133", "#56B4E9")
-CLASS_COLOURS <- c(strong = PALETTE[1], weak = PALETTE[2], irrelevant = PALETTE[8], fixed = "#FFFFFF")
+# One colour, one meaning: these belong to the classes and to nothing else. They differ in lightness too, so that they
+# can be told apart in grey.
+CLASS_COLOURS <- c(strong = "#0B5394", weak = "#E08A1E", irrelevant = "#B9B9B9", fixed = "#7A7A7A")
+NO_CLASS <- "#7A7A7A"
+# For what is no class: groups, reasons, curves.
+OTHER_COLOURS <- c("#117733", "#AA4499", "#44AA99", "#882255", "#999933", "#5E4B8B", "#6B3E26")
 INK <- "grey15"
-# Of levels, from low to high.
-level_colours <- function(k) stats::setNames(grDevices::hcl.colors(max(k, 2) + 1, "viridis")[seq_len(k)], NULL)
+# The middle of the colour map viridis, whose ends vanish on black and on white: for ordered levels.
+SHADES <- c("#3E4989", "#375A8C", "#31688E", "#2A768E", "#25848E", "#20928C", "#1FA088", "#27AD81", "#3BBB75")
+level_colours <- function(k) if (k == 1) OTHER_COLOURS[1] else grDevices::colorRampPalette(SHADES)(k)
 
 # What every figure shares: no grid where it says nothing, legend below, text that can be read at column width.
 figure_theme <- function(size = 9) {
@@ -34,7 +38,7 @@ utils::globalVariables(c(
   "at", "best", "class", "count", "delta", "direction", "end", "feature", "fill", "from", "group", "height", "label", "level",
   "lower", "middle", "noise", "part", "place", "predicted", "reason", "reference", "relevance", "score", "share",
   "signed_lower", "signed_upper", "slack", "surviving", "term", "threshold", "time", "to", "upper", "weight", "x", "xend",
-  "y", "yend", "ymin", "ymax", "observed", "kind", "mark"
+  "y", "yend", "ymin", "ymax", "observed", "kind", "mark", "event", "low", "high", "survival", "C", "spread"
 ))
 
 # What noise of the same kind reaches, for each row of the table: a term may have noise of its own.
@@ -58,8 +62,9 @@ shorten <- function(text, longest = 30) {
 }
 
 # The rows of a figure from top to bottom: parts apart, levels indented under their term.
-figure_rows <- function(table, sort = "table", features = NULL) {
+figure_rows <- function(table, sort = "table", features = NULL, levels = TRUE) {
   sort <- one_of(sort, c("table", "upper", "lower", "name"), "sort")
+  if (!levels) table <- table[table$row == "term", , drop = FALSE]
   if (!is.null(features)) table <- pick_features(table, features)
   if (!"row" %in% names(table)) table$row <- "term"
   table$part <- factor(as.character(table$part), levels = names(PARTS))
@@ -115,6 +120,8 @@ pick_features <- function(table, features) {
 #' @param x,object A fit, or what [groups()], [sweep_delta()], [stability()], [level_contrasts()], [difficulty()],
 #'   [cheapest()], [compare_fits()] or [svor()] return.
 #' @param sort Order inside a part: `"table"` (that of the formula), `"upper"`, `"lower"` or `"name"`.
+#' @param orientation Direction of the bars: `"horizontal"` or `"vertical"`.
+#' @param levels Show levels and columns under their terms?
 #' @param features Names of features or terms to show; all by default. For [svor()]: two names.
 #' @param palette Named colours of `strong`, `weak` and `irrelevant`, where others are wanted.
 #' @param threshold,direction,best Show the noise threshold, the direction, the best model?
@@ -133,21 +140,32 @@ NULL
 
 #' @rdname relbounds-figures
 #' @exportS3Method ggplot2::autoplot
-autoplot.relbounds <- function(object, sort = "table", features = NULL, palette = NULL, threshold = TRUE,
-                               direction = TRUE, best = TRUE, legend = TRUE, title = NULL, ...) {
+autoplot.relbounds <- function(object, orientation = "horizontal", sort = "table", features = NULL, levels = TRUE,
+                               palette = NULL, threshold = TRUE, direction = TRUE, best = TRUE, legend = TRUE,
+                               title = NULL, ...) {
   check_arguments()
-  table <- figure_rows(object$table, sort, features)
+  orientation <- one_of(orientation, c("horizontal", "vertical"), "orientation")
+  table <- figure_rows(object$table, sort, features, levels)
   table$noise <- row_noise(object, table)
-  bars_figure(table, attr(table, "heads"), palette, threshold, direction, best, legend, title, before = object$before)
+  p <- bars_figure(table, attr(table, "heads"), palette, threshold, direction, best, legend, title, before = object$before)
+  if (orientation == "horizontal") return(p)
+  p + ggplot2::coord_flip() + ggplot2::theme(
+    axis.text.x = ggplot2::element_text(angle = 90, hjust = 1, vjust = 0.5), axis.text.y = ggplot2::element_text(),
+    panel.grid.major.x = ggplot2::element_blank(), panel.grid.major.y = ggplot2::element_line(colour = "grey92", linewidth = 0.3))
 }
 
 bars_figure <- function(table, heads, palette, threshold, direction, best, legend, title, before = NULL,
                         xlab = "relevance (share of the norm)") {
   colours <- CLASS_COLOURS
+  unknown <- setdiff(names(palette), names(CLASS_COLOURS))
+  if (length(unknown)) {
+    relbounds_stop("'palette' has a colour for '", unknown[1], "'; the classes are ", quote_names(names(CLASS_COLOURS)), ".",
+                   nearest(unknown[1], names(CLASS_COLOURS)), class = "relbounds_option_error")
+  }
   colours[names(palette)] <- unlist(palette)
   table$class <- as.character(table$relevance)
   table$class[is.na(table$class)] <- "adjusted for"
-  colours["adjusted for"] <- "grey75"
+  colours["adjusted for"] <- NO_CLASS
   known <- names(colours)[names(colours) %in% table$class]
   table$class <- factor(table$class, levels = known)
   reach <- max(table$upper, if (threshold) table$noise, abs(table$weight), 1e-9, na.rm = TRUE)
@@ -200,7 +218,6 @@ bars_figure <- function(table, heads, palette, threshold, direction, best, legen
     p <- p + ggplot2::expand_limits(y = breaks[1] - 0.3)
   }
   edge <- colours
-  edge["fixed"] <- INK
   p + ggplot2::scale_y_reverse(breaks = breaks, labels = labels, expand = ggplot2::expansion(add = 0.3), name = NULL) +
     ggplot2::scale_x_continuous(limits = c(0, 1.08 * reach), expand = ggplot2::expansion(mult = c(0, 0.01)), name = xlab) +
     ggplot2::scale_fill_manual(values = colours, breaks = known) +
@@ -332,7 +349,7 @@ autoplot.relbounds_contrasts <- function(object, title = NULL, ...) {
   table$label <- factor(table$label, levels = rev(unique(table$label)))
   table$middle <- (table$signed_lower + table$signed_upper) / 2
   table$kind <- ifelse(grepl("always", table$direction), "one direction in every model", "open")
-  colours <- c("one direction in every model" = CLASS_COLOURS[["strong"]], open = CLASS_COLOURS[["irrelevant"]])
+  colours <- c("one direction in every model" = OTHER_COLOURS[1], open = NO_CLASS)
   ggplot2::ggplot(table, ggplot2::aes(y = label, colour = kind)) +
     ggplot2::geom_vline(xintercept = 0, colour = INK, linewidth = 0.35) +
     ggplot2::geom_errorbarh(ggplot2::aes(xmin = signed_lower, xmax = signed_upper), height = 0.35, linewidth = 0.6) +
@@ -358,8 +375,8 @@ autoplot.relbounds_difficulty <- function(object, most = 20, title = NULL, ...) 
   none <- "no privileged reason"
   table$reason[!nzchar(table$reason)] <- none
   reasons <- unique(c(setdiff(table$reason, none), intersect(none, table$reason)))
-  colours <- stats::setNames(rep(PALETTE[-8], length.out = length(reasons)), reasons)
-  if (none %in% reasons) colours[none] <- PALETTE[8]
+  colours <- stats::setNames(rep(OTHER_COLOURS, length.out = length(reasons)), reasons)
+  if (none %in% reasons) colours[none] <- NO_CLASS
   table$label <- paste0(table$row, " (", table[[1]], ")")
   table$label <- factor(table$label, levels = rev(table$label))
   table$reason <- factor(table$reason, levels = reasons)
@@ -384,7 +401,7 @@ autoplot.relbounds_choice <- function(object, title = NULL, ...) {
   table$kind <- ifelse(table$chosen, "chosen", "left out")
   ggplot2::ggplot(table, ggplot2::aes(x = cost, y = term, fill = kind)) +
     ggplot2::geom_col(width = 0.66) +
-    ggplot2::scale_fill_manual(values = c(chosen = CLASS_COLOURS[["strong"]], "left out" = CLASS_COLOURS[["irrelevant"]])) +
+    ggplot2::scale_fill_manual(values = c(chosen = OTHER_COLOURS[1], "left out" = NO_CLASS)) +
     ggplot2::scale_x_continuous(name = "cost", expand = ggplot2::expansion(mult = c(0, 0.03))) +
     ggplot2::labs(title = title, y = NULL) + figure_theme()
 }

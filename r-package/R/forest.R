@@ -134,7 +134,7 @@ print.summary.relbounds_forest <- function(x, digits = 3, ...) {
   )
   for (line in lines) writeLines(strwrap(line, 80, exdent = 2))
   if (x$n_dropped) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
-  for (note in x$notes) writeLines(strwrap(paste("Note:", note), 80, exdent = 2))
+  print_notes(x$notes)
   invisible(x)
 }
 

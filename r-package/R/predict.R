@@ -8,7 +8,8 @@
 #'   A row with a missing value gets `NA`.
 #' @param type `"response"`: the predicted level, class or number; `"class"`: the same, for levels and classes;
 #'   `"score"`: the score that the thresholds cut (numbers: the prediction); `"probs"` (or `"prob"`): probabilities of the
-#'   levels, from a model of the levels on held-out scores.
+#'   levels, from a model of the levels on held-out scores; of a survival fit, of surviving `times`.
+#' @param times Survival only: times for `"probs"`; those at which levels were cut by default.
 #' @param ... Not used; an unknown argument is an error.
 #' @return A factor as the response was (numbers or logicals where the response was), a named vector of scores, or a
 #'   matrix of probabilities with one column per level.
@@ -17,12 +18,16 @@
 #' predict(fit, head(severity))
 #' predict(fit, head(severity), type = "score")
 #' @export
-predict.relbounds <- function(object, newdata = NULL, type = c("response", "class", "score", "probs", "prob"), ...) {
+predict.relbounds <- function(object, newdata = NULL, type = c("response", "class", "score", "probs", "prob"), times = NULL,
+                              ...) {
   check_arguments()
   type <- one_of(type, c("response", "class", "score", "probs", "prob"), "type")
   X <- if (is.null(newdata)) training_matrix(object) else new_matrix(object, newdata)
   A <- adjust_matrix(object, newdata)
-  out <- if (type %in% c("prob", "probs")) predict_probs(object, X, A) else predict_matrix(object, X, type, A)
+  if (!is.null(times) && (object$family != "survival" || !type %in% c("prob", "probs"))) {
+    relbounds_stop("'times' belongs to type = \"probs\" of a survival fit; leave it out here.", class = "relbounds_option_error")
+  }
+  out <- if (type %in% c("prob", "probs")) predict_probs(object, X, A, times) else predict_matrix(object, X, type, A)
   if (is.null(newdata)) stats::napredict(object$na.action, out) else out
 }
 
@@ -86,15 +91,13 @@ predict_matrix <- function(object, X, type, A = adjust_matrix(object)) {
   as_response(object, 1L + findInterval(score, sort(base$thresholds)), names(score))
 }
 
-# Probabilities of levels: a matrix, one column per level. The model behind them was made from held-out scores.
-predict_probs <- function(object, X, A) {
-  if (object$family %in% c("regression", "survival")) {
-    relbounds_stop("The response has no levels, so there are no probabilities of levels. Use type = \"response\" or \"score\".")
+# Probabilities of levels, one column each; of a survival fit, of surviving each time. The model behind them was made from
+# held-out scores.
+predict_probs <- function(object, X, A, times = NULL) {
+  if (object$family == "regression") {
+    relbounds_stop("The response is a number: there are no levels to have probabilities. Use type = \"response\".")
   }
-  whole <- stats::complete.cases(cbind(X, A))
-  sent <- list(n = sum(whole), X = pack(X[whole, , drop = FALSE]), adjust = pack(if (!is.null(A)) A[whole, , drop = FALSE]))
-  found <- untell(python_call("probabilities", serialized(object), sent))
-  out <- matrix(NA_real_, nrow(X), ncol(found), dimnames = list(rownames(X), as.character(object$levels)))
-  out[whole, ] <- found
-  out
+  score <- as.matrix(linear_score(object, X, A))
+  found <- untell(python_call("probabilities", serialized(object), pack(score), nrow(score), if (!is.null(times)) as.list(times)))
+  structure(as.matrix(found), dimnames = list(rownames(X), if (object$family == "survival") names(found) else as.character(object$levels)))
 }

@@ -5,7 +5,13 @@ format_bound <- function(x, digits = 3) {
   ifelse(is.na(x), "", formatC(round(x, digits) + 0, format = "f", digits = digits))
 }
 
-format_p <- function(p) ifelse(is.na(p), "", ifelse(p < 0.001, "<0.001", formatC(p, format = "f", digits = 3)))
+# Never smaller than what the permutations can show.
+format_p <- function(p, smallest = 0.001) {
+  if (is.null(smallest)) smallest <- 0.001
+  digits <- max(3, min(6, ceiling(-log10(smallest))))
+  low <- paste0("<", formatC(smallest, format = "f", digits = digits, drop0trailing = TRUE))
+  ifelse(is.na(p), "", ifelse(p < smallest, low, formatC(p, format = "f", digits = 3)))
+}
 
 # Classes of terms; levels are not counted again.
 class_table <- function(table) {
@@ -60,12 +66,12 @@ row_labels <- function(table) {
   make.unique(ifelse(inside, paste0("  ", table$feature), table$feature))
 }
 
-bounds_table <- function(table, digits = 3) {
+bounds_table <- function(table, digits = 3, smallest = 0.001) {
   data.frame(
     Weight = format_bound(table$weight, digits), Lower = format_bound(table$lower, digits),
     Upper = format_bound(table$upper, digits), From = format_bound(table$signed_lower, digits),
-    To = format_bound(table$signed_upper, digits), `P>noise` = format_p(table$p_noise), `P adj.` = format_p(table$p_adjusted),
-    Relevance = ifelse(is.na(table$relevance), "", as.character(table$relevance)), Dir = table$direction,
+    To = format_bound(table$signed_upper, digits), `P>noise` = format_p(table$p_noise, smallest),
+    `P adj.` = format_p(table$p_adjusted, smallest), Relevance = ifelse(is.na(table$relevance), "", as.character(table$relevance)), Dir = table$direction,
     row.names = row_labels(table), check.names = FALSE
   )
 }
@@ -88,8 +94,8 @@ bounds_table <- function(table, digits = 3) {
 summary.relbounds <- function(object, ...) {
   check_arguments()
   table <- object$table
-  out <- object[c("call", "table", "family", "levels", "baseline", "intervals", "certificate", "notes", "header", "explained",
-                  "options", "constraints", "nobs", "n_dropped", "na.action")]
+  out <- object[c("call", "table", "family", "levels", "baseline", "intervals", "certificate", "notes", "header",
+                  "options", "constraints", "nobs", "n_dropped", "na.action", "smallest_p")]
   columns <- c("weight", "lower", "upper", "p_noise", "p_adjusted")
   out$coefficients <- as.matrix(table[columns])
   dimnames(out$coefficients) <- list(make.unique(table$feature), c("Weight", "Lower", "Upper", "P>noise", "P adj."))
@@ -103,50 +109,37 @@ print.summary.relbounds <- function(x, digits = 3, ...) {
   check_arguments(PRINT_ARGUMENTS)
   print_call(x$call)
   for (part in unique(x$table$part)) {
-    shown <- bounds_table(x$table[x$table$part == part, , drop = FALSE], digits)
+    shown <- bounds_table(x$table[x$table$part == part, , drop = FALSE], digits, x$smallest_p)
     cat("\n", PART_TITLES[[part]], ":\n", sep = "")
     print(if (part == "adjust") shown[c("Weight", "From", "To", "Dir")] else shown[setdiff(names(shown), c("From", "To"))], quote = FALSE)
   }
-  cat("---\nLower, Upper: least and most relevance in any equally good model, as shares of the norm.\n",
-      "irrelevant: not distinguishable from noise.\n", sep = "")
   if (length(x$thresholds)) {
     cat("\n", if (x$family == "regression") "Intercept" else "Thresholds", ":\n", sep = "")
     print(x$thresholds, digits = digits + 1)
   }
   cat("\n")
-  for (line in summary_lines(x)) writeLines(strwrap(line, 80, exdent = 2))
+  for (line in summary_lines(x)) writeLines(if (nchar(line) > 80) strwrap(line, 80, exdent = 2) else line)
   if (x$n_dropped) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
-  for (note in unique(c(x$explained, x$notes))) writeLines(strwrap(paste("Note:", note), 80, exdent = 2))
+  print_notes(x$notes)
   invisible(x)
 }
 
-# Facts of the fit, as Python's summary has them; one line each for what belongs together.
-summary_lines <- function(x) {
-  b <- x$baseline
-  fmt <- function(v) format(signif(v, 4))
-  o <- x$options
-  number <- function(name, v) if (length(v) && is.numeric(v)) paste0("; ", name, ": ", fmt(v))
-  c(
-    paste0("Family: ", family_words(x), "; ", x$nobs, " observations; ", class_counts(x$table)),
-    paste0("C: ", fmt(b$C), number("gamma", b$gamma), number("epsilon", b$epsilon), "; norm: ", fmt(b$mu), "; loss: ", fmt(b$rho),
-           "; ", b$metric, ": ", format_bound(b$score), " (training)",
-           if (length(b$cv_score)) paste0(", ", format_bound(b$cv_score), " (", o$cv, "-fold cross-validation)")),
-    paste0("Tolerance: delta = ", fmt(b$delta), if (is.character(o$delta)) paste0(" (", o$delta, ")"), ", ", o$tolerance),
-    noise_line(x),
-    if (length(x$constraints)) paste0("What if: ", paste(x$constraints, collapse = "; "))
-  )
+print_notes <- function(notes) {
+  if (!length(notes)) return(invisible())
+  cat("\nNotes:\n")
+  for (i in seq_along(notes)) writeLines(strwrap(paste0("[", i, "] ", notes[i]), 80, exdent = 4))
 }
 
-noise_line <- function(x) {
-  noise <- x$intervals[x$intervals$bound == "upper" & !nzchar(x$intervals$term), , drop = FALSE]
-  o <- x$options
-  reached <- if (nrow(noise)) {
-    paste0("Noise reaches ", paste0(format_bound(noise$upper), if (nrow(noise) > 1) paste0(" (", noise$part, ")"), collapse = ", "), "; ")
-  }
-  how <- switch(o$control,
-    published = paste0("level ", o$level, ", probes: ", paste(noise$probes, "of", noise$drawn, "drawn", collapse = " + ")),
-    paste0(c(fwer = "family-wise error rate", fdr = "false discovery rate")[[o$control]], " at most ", o$alpha, ", ",
-           x$baseline$permutations, " permutations, ", x$baseline$refits, " refits")
-  )
-  paste0(reached, how, "; seed ", o$seed)
+# The facts of the header, in two columns where they fit.
+summary_lines <- function(x, width = 78) {
+  said <- unlist(x$header)
+  said <- said[!names(said) %in% c("Response", "Dropped (missing)")]
+  cells <- paste0(names(said), ": ", said)
+  half <- width %/% 2
+  wide <- nchar(cells) >= half
+  short <- cells[!wide]
+  left <- short[seq_len(ceiling(length(short) / 2))]
+  right <- c(short[-seq_along(left)], "")[seq_along(left)]
+  c(trimws(paste0(formatC(left, width = -half), right), "right"), cells[wide],
+    if (length(x$constraints)) paste0("What if: ", paste(x$constraints, collapse = "; ")))
 }

@@ -31,7 +31,7 @@ import_bridge <- function() {
   sys <- reticulate::import("sys", convert = TRUE)
   path <- sys$path
   on.exit(sys$path <- path)
-  sys$path <- as.list(setdiff(path, c("", ".", getwd(), normalizePath(getwd()))))
+  sys$path <- as.list(setdiff(path, c("", ".")))
   reticulate::import("relbounds.interop.bridge", convert = TRUE)
 }
 

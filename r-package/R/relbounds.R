@@ -252,7 +252,7 @@ new_relbounds <- function(answer, memory, call) {
   fit <- list(
     table = table_frame(answer$table), family = answer$family, levels = unlist(answer$levels), baseline = base,
     intervals = as_frame(answer$intervals), certificate = answer$certificate, notes = as.character(unlist(answer$notes)),
-    header = answer$header, explained = as.character(unlist(answer$explained)), options = answer$options,
+    header = answer$header, smallest_p = answer$smallest_p, measure = answer$measure, options = answer$options,
     constraints = if (length(answer$constraints)) unlist(answer$constraints),
     before = if (length(answer$before)) table_frame(answer$before), nobs = answer$nobs,
     n_dropped = length(memory$na.action), call = call

@@ -7,7 +7,7 @@
 #' `as.data.frame(fit)` or `relevance(fit)`. In R Markdown, a fit that stands alone in a chunk prints as a table.
 #' Names and levels are escaped, so that whatever stands in the data is text in the table.
 #'
-#' @param object,x A fit of [relbounds()] or [forest_relevance()].
+#' @param object,x A fit of [relbounds()], [forest_relevance()] or [svor()].
 #' @param file Where to write; `NULL` writes nothing.
 #' @param caption,label Caption and label of the table.
 #' @param digits Digits of bounds.
@@ -77,7 +77,15 @@ to_latex.relbounds_forest <- to_latex.relbounds
 
 #' @rdname to_latex
 #' @export
+to_latex.svor <- to_latex.relbounds
+
+#' @rdname to_latex
+#' @export
 to_markdown.relbounds_forest <- to_markdown.relbounds
+
+#' @rdname to_latex
+#' @export
+to_markdown.svor <- to_markdown.relbounds
 
 #' @rdname to_latex
 #' @export
@@ -85,11 +93,23 @@ to_html.relbounds_forest <- to_html.relbounds
 
 #' @rdname to_latex
 #' @export
+to_html.svor <- to_html.relbounds
+
+#' @rdname to_latex
+#' @export
 to_csv.relbounds_forest <- to_csv.relbounds
 
 #' @rdname to_latex
 #' @export
+to_csv.svor <- to_csv.relbounds
+
+#' @rdname to_latex
+#' @export
 to_word.relbounds_forest <- to_word.relbounds
+
+#' @rdname to_latex
+#' @export
+to_word.svor <- to_word.relbounds
 
 #' @export
 print.relbounds_text <- function(x, ...) {
@@ -102,7 +122,7 @@ print.relbounds_text <- function(x, ...) {
 #'
 #' What was done, in words that a journal accepts, with every setting, the versions and the papers behind the method.
 #'
-#' @param object A fit of [relbounds()].
+#' @param object A fit of [relbounds()], [svor()] or [forest_relevance()].
 #' @param ... Not used; an unknown argument is an error.
 #' @return A string; it prints as a paragraph.
 #' @examplesIf relbounds::relbounds_available()
@@ -116,13 +136,23 @@ methods_text <- function(object, ...) UseMethod("methods_text")
 methods_text.relbounds <- function(object, ...) {
   check_arguments()
   text <- ask(object, "methods_text")
+  # a reader wants to know what the author typed into
+  text <- sub("under Python [0-9.]+", paste0("by its R package under R ", getRversion()), text)
   structure(text, class = c("relbounds_paragraph", "character"))
 }
+
+#' @rdname methods_text
+#' @export
+methods_text.relbounds_forest <- methods_text.relbounds
+
+#' @rdname methods_text
+#' @export
+methods_text.svor <- methods_text.relbounds
 
 #' @export
 print.relbounds_paragraph <- function(x, ...) {
   check_arguments(PRINT_ARGUMENTS)
-  writeLines(strwrap(unclass(x), 80))
+  writeLines(strwrap(unlist(strsplit(unclass(x), "\n")), 80))
   invisible(x)
 }
 
@@ -152,6 +182,17 @@ write_report.relbounds <- function(object, file, title = NULL, groups = NULL, sw
                 stability = stability))
 }
 
+#' @rdname write_report
+#' @export
+write_report.relbounds_forest <- function(object, file, title = NULL, ...) {
+  check_arguments()
+  invisible(ask(object, "write_report", path = html_path(file), title = title))
+}
+
+#' @rdname write_report
+#' @export
+write_report.svor <- write_report.relbounds_forest
+
 html_path <- function(file) {
   file <- path.expand(one_string(file, "file"))
   ending <- tolower(sub(".*[.]", "", basename(file)))
@@ -164,7 +205,7 @@ html_path <- function(file) {
 }
 
 paper_table <- function(x, digits = 3) {
-  out <- bounds_table(x$table, digits)
+  out <- bounds_table(x$table, digits, x$smallest_p)
   out <- data.frame(Feature = x$table$feature, out, check.names = FALSE, row.names = NULL)
   if (length(unique(x$table$part)) > 1) out <- cbind(out[1], Part = x$table$part, out[-1])
   out
@@ -177,9 +218,9 @@ knit_print.relbounds <- function(x, digits = 3, ...) {
   # names and levels come from the data: in a document they must stay text
   for (column in intersect(c("Feature", "Part"), names(shown))) shown[[column]] <- escape_markdown(shown[[column]])
   table <- knitr::kable(shown, align = paste0("l", strrep("r", ncol(shown) - 1)), escape = FALSE, format = "pipe")
-  lines <- escape_markdown(summary_lines(x))
-  notes <- escape_markdown(x$notes)
-  knitr::asis_output(paste(c("", table, "", paste0(lines, "\\"), "", notes, ""), collapse = "\n"))
+  header <- unlist(x$header)
+  said <- escape_markdown(c(paste(paste0(names(header), ": ", header), collapse = "; "), x$notes))
+  knitr::asis_output(paste(c("", paste(table, collapse = "\n"), said, ""), collapse = "\n\n"))
 }
 
 escape_markdown <- function(x) {

@@ -72,6 +72,7 @@ def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
         "constrain": explore.constrain,
         "cheapest": explore.cheapest,
         "compare": explore.compare,
+        "probabilities": explore.probabilities,
     }
     if name not in functions:
         raise RelboundsError(

@@ -6,9 +6,11 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 import relbounds as rb
 from relbounds.errors import RelboundsError
-from relbounds.interop.plain import kinds, restore
+from relbounds.interop.plain import kinds, listed, restore, unpack
 from relbounds.interop.tell import tell, whole
 
 
@@ -55,6 +57,13 @@ def cheapest(content: bytes, cost: Mapping[str, float], options: Mapping[str, An
     """Return the cheapest features that support an equivalent model, and the what-if with all others off."""
     found = restore(content).cheapest(dict(cost), **{k: v for k, v in options.items() if v is not None})
     return {**tell(found), "results": tell(found.fitted)}
+
+
+def probabilities(content: bytes, scores: bytes, rows: float, times: Any = None) -> dict[str, Any]:
+    """Return probabilities of levels (survival: of surviving times) for scores that R has computed."""
+    fit = restore(content)
+    values = unpack(scores, int(rows))
+    return tell(fit._chances(values, pd.RangeIndex(len(values)), None if times is None else listed(times)))
 
 
 def compare(fits: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> dict[str, Any]:

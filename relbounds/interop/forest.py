@@ -8,9 +8,8 @@ from typing import Any
 import relbounds as rb
 from relbounds.design import Design
 from relbounds.forest import forest_design
-from relbounds.interop.plain import listed, make_design
+from relbounds.interop.plain import listed, make_design, said
 from relbounds.interop.tell import columns, scalar
-from relbounds.interop.words import in_r
 
 
 def forest(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +32,7 @@ def forest(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
         "loss": fit.loss,
         "unit": fit.unit,
         "nobs": len(fit.design.y),
-        "notes": [in_r(note) for note in fit.notes],
+        **said(fit),
         "options": {name: scalar(value) for name, value in fit.options.items() if name != "params"},
         "version": rb.__version__,
         "serialized": bytearray(fit.to_bytes()),

@@ -125,7 +125,7 @@ def as_plain(fit: rb.RelboundsResults) -> dict[str, Any]:
         "baseline": {**_predictor(fit), **_facts(fit)},
         "intervals": columns(_intervals(fitted)),
         "certificate": float(fit.certificate),
-        "notes": [in_r(str(note)) for note in fit.notes],
+        **said(fit),
         "options": {
             name: scalar(value) for name, value in fit.options.items() if name not in ("client", "progress")
         },
@@ -182,6 +182,17 @@ def _facts(fit: rb.RelboundsResults) -> dict[str, Any]:
         if fitted.privileged is None
         else {k: float(v) for k, v in fitted.privileged.tried.items()},
         "cut_times": [float(v) for v in fit.design.cut_times],
+    }
+
+
+def said(fit: Any) -> dict[str, Any]:
+    """Return what the summary says around the table, in the words of R."""
+    facts = fit.facts
+    return {
+        "header": {in_r(name).rstrip(":"): in_r(value) for name, value in (*facts.left, *facts.right)},
+        "notes": [in_r(str(note)) for note in facts.notes],
+        "smallest_p": float(facts.smallest_p),
+        "measure": in_r(facts.measure),
     }
 
 

@@ -18,10 +18,12 @@ test_that("colours and marks are those of the Python side", {
   need_python()
   theirs <- reticulate::py_run_string(paste0(
     "from matplotlib.colors import to_hex\n",
-    "from relbounds.show.figures.bounds import colours\n",
-    "_hex = {k: to_hex(v).upper() for k, v in colours().items()}"
+    "from relbounds.show.figures.style import CLASS_COLOURS, OTHER_COLOURS\n",
+    "_hex = {k: to_hex(v).upper() for k, v in CLASS_COLOURS.items() if k}\n",
+    "_hex['other'] = [to_hex(v).upper() for v in OTHER_COLOURS]"
   ))$`_hex`
-  expect_equal(relbounds:::CLASS_COLOURS[c("strong", "weak", "irrelevant")], unlist(theirs)[c("strong", "weak", "irrelevant")])
+  expect_equal(relbounds:::CLASS_COLOURS, unlist(theirs[names(relbounds:::CLASS_COLOURS)]))
+  expect_equal(relbounds:::OTHER_COLOURS, theirs$other)
 })
 
 test_that("tidy, glance and augment have fixed names", {
@@ -76,7 +78,8 @@ test_that("text from data stays text in a document", {
   names(s)[names(s) == "crp"] <- "<b>c|r*p</b>"
   fit <- quick(severity ~ stiffness + `<b>c|r*p</b>`, s)
   shown <- as.character(knitr::knit_print(fit))
-  expect_match(shown, "&lt;b&gt;c\\|r\\*p&lt;/b&gt;", fixed = TRUE)
+  expect_match(shown, "|&lt;b&gt;c\\&#124;r\\*p&lt;/b&gt; |", fixed = TRUE)
+  expect_match(shown, ":|\n|stiffness", fixed = TRUE)
   expect_no_match(shown, "<b>", fixed = TRUE)
   expect_s3_class(draw(plot(fit)), "ggplot")
 })

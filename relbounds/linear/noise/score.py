@@ -128,7 +128,7 @@ def make_terms(blocks: Sequence[FloatArray], adjust: FloatArray | None = None) -
         return Terms(np.zeros((0, 0)), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
     arrays = [np.asarray(block, dtype=float).reshape(len(block), -1) for block in blocks]
     n = len(arrays[0])
-    fixed = _basis(np.ones((n, 1)) if adjust is None else np.column_stack([np.ones(n), adjust]), 0.0)
+    fixed = basis_of(np.ones((n, 1)) if adjust is None else np.column_stack([np.ones(n), adjust]), 0.0)
     widths = np.array([block.shape[1] for block in arrays], dtype=np.intp)
     whole = np.concatenate(arrays, axis=1)
     whole = whole - whole.mean(axis=0)
@@ -143,13 +143,20 @@ def make_terms(blocks: Sequence[FloatArray], adjust: FloatArray | None = None) -
             pieces.append(left[:, end - 1 : end] / norms[end - 1] if good else np.zeros((n, 0)))
         else:
             span = slice(end - width, end)
-            pieces.append(_basis(left[:, span], RANK * float(np.linalg.norm(whole[:, span]))))
+            pieces.append(basis_of(left[:, span], RANK * float(np.linalg.norm(whole[:, span]))))
         widths[t] = pieces[-1].shape[1]
     columns = np.concatenate(pieces, axis=1)
     return Terms(columns, np.cumsum(widths) - widths, widths)
 
 
-def _basis(columns: FloatArray, floor: float) -> FloatArray:
+def basis_of(columns: FloatArray, floor: float = 0.0) -> FloatArray:
+    """Return an orthonormal basis of what columns span; directions smaller than the floor are none.
+
+    Examples
+    --------
+    >>> basis_of(np.array([[1.0, 2.0], [1.0, 2.0]])).shape
+    (2, 1)
+    """
     left, values, _ = np.linalg.svd(columns, full_matrices=False)
     return left[:, values > max(floor, RANK * float(values.max(initial=0.0)))]
 
@@ -204,7 +211,7 @@ def make_loads(smooth: Smooth, columns: FloatArray | None = None) -> Loads:
     if m:
         values, vectors = np.linalg.eigh(cross.T @ cross)
         cross = cross @ vectors[:, values > EVEN * max(scale, 1e-300)]
-    kept = np.zeros((n, 0)) if columns is None else _basis(columns - columns.mean(axis=0), 0.0)
+    kept = np.zeros((n, 0)) if columns is None else basis_of(columns - columns.mean(axis=0), 0.0)
     return Loads(smooth.residuals, mean, None if even else varying, cross.reshape(n, s, -1), kept)
 
 
@@ -449,7 +456,7 @@ def score_test(
     room = ROOM * response.n
     highest = 0.0
     while left:
-        columns = _kept_columns(arrays, order, adjust, response.n)
+        columns = kept_columns(arrays, order, adjust, response.n)
         rows = _rows(cluster, [arrays[t] for t in left], response.n)
         loads = make_loads(fit_smooth(response, columns, scores), columns)
         values = _draw(take_terms(terms, left), loads, Draws(rows, seed, draws, alpha))
@@ -478,11 +485,17 @@ def score_test(
     return ScoreFound(tuple(order[len(kept) :]), statistic, p, p_step, p_adjusted, used)
 
 
-def _kept_columns(
+def kept_columns(
     arrays: Sequence[FloatArray], order: Sequence[int], adjust: FloatArray | None, n: int
 ) -> FloatArray:
-    """Return the adjusting columns and a full-rank basis of each kept term, on a common scale."""
-    own = [_basis(arrays[t] - arrays[t].mean(axis=0), 0.0) * np.sqrt(n) for t in order]
+    """Return the adjusting columns and a full-rank basis of each kept term, on a common scale.
+
+    Examples
+    --------
+    >>> kept_columns([np.eye(3)], [0], None, 3).shape
+    (3, 2)
+    """
+    own = [basis_of(arrays[t] - arrays[t].mean(axis=0), 0.0) * np.sqrt(n) for t in order]
     fixed = [] if adjust is None else [np.asarray(adjust, dtype=float).reshape(n, -1)]
     return np.concatenate([np.zeros((n, 0)), *fixed, *own], axis=1)
 

@@ -1,0 +1,173 @@
+"""Terms that can take the place of a kept one: an exact permutation test, without refits.
+
+The score part keeps terms with an effect of their own. A copy of a kept term has none, yet equally good models may use
+it in place of the other. Whether it says what the kept term says shows in the model *without* that term: there a copy
+has a score, and noise has none. Where several kept terms say much the same (noisy readings of one thing), another
+such reading shows only without all of these. So the kept terms are arranged in a tree by their correlations, and for
+every branch of it the small smooth model is fitted with the kept terms outside the branch; each term that was not
+kept is scored in it.
+
+If the terms that are not kept are noise, permuting their rows changes nothing in the distribution of all these scores.
+The largest is compared with the permuted maxima, over all terms and all branches that are left out; a term that is
+beyond them is set aside, and so on with the rest. A score depends on its own term, the kept ones and the response
+only, so the same permutations serve every step, and the chance that any term of noise is set aside is at most the
+level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import linkage
+
+from relbounds.linear.noise.moves import make_rows, maps_of
+from relbounds.linear.noise.score import (
+    CHUNK,
+    TIE,
+    basis_of,
+    kept_columns,
+    make_loads,
+    make_terms,
+    score_values,
+    take_terms,
+)
+from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
+
+
+@dataclass(frozen=True)
+class StandIns:
+    """Which terms take the place of kept ones; arrays have an entry a term that was not kept.
+
+    Attributes
+    ----------
+    left : tuple of int
+        Positions of these terms.
+    place : tuple of tuples of int
+        The kept terms in whose place each says most.
+    statistic : array
+        Its score in the model without these, as an absolute normal value.
+    p : array
+        Against its own permuted values.
+    p_adjusted : array
+        With the promise for all terms together.
+    draws : int
+    """
+
+    left: tuple[int, ...]
+    place: tuple[tuple[int, ...], ...]
+    statistic: FloatArray
+    p: FloatArray
+    p_adjusted: FloatArray
+    draws: int
+
+
+def standin_test(
+    blocks: Sequence[FloatArray],
+    response: Response,
+    kept: Sequence[int],
+    *,
+    draws: int = 499,
+    rng: np.random.Generator | int = 0,
+    adjust: FloatArray | None = None,
+    cluster: NDArray | None = None,
+    scores: str = "normal",
+) -> StandIns:
+    """Ask of every term that is not kept whether it says what a kept one says.
+
+    Parameters
+    ----------
+    blocks, response, rng, adjust, cluster, scores
+        As in `score_test`.
+    kept : sequence of int
+        The terms that `score_test` kept.
+    draws : int
+        Permutations.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(100, 3))
+    >>> y = (x[:, 0] + 0.5 * rng.normal(size=100) > 0).astype(int)
+    >>> blocks = [x[:, 0], 2 * x[:, 0] + 0.3 * x[:, 1], x[:, 2]]
+    >>> found = standin_test(blocks, Response("binary", y), kept=[0])
+    >>> found.left, (found.p_adjusted <= 0.01).tolist(), found.place[0]
+    ((1, 2), [True, False], (0,))
+    """
+    n = response.n
+    arrays = [np.asarray(block, dtype=float).reshape(n, -1) for block in blocks]
+    left = tuple(t for t in range(len(arrays)) if t not in set(kept))
+    if not left or not kept:
+        nothing = np.ones(len(left))
+        return StandIns(left, ((),) * len(left), 0 * nothing, nothing, nothing, draws)
+    terms = take_terms(make_terms(arrays, adjust), left)
+    dropped = branches([arrays[t] for t in kept])
+    loads = []
+    for branch in dropped:
+        columns = kept_columns(arrays, [t for k, t in enumerate(kept) if k not in branch], adjust, n)
+        loads.append(make_loads(fit_smooth(response, columns, scores)))
+    seed = int(np.random.default_rng(rng).integers(2**62))
+    rows = make_rows(n, cluster, None if cluster is None else np.concatenate([arrays[t] for t in left], axis=1))
+    alone = np.stack([score_values(terms, one, np.arange(n)[None, :])[0] for one in loads])
+    place = tuple(tuple(kept[k] for k in dropped[best]) for best in np.argmax(alone, axis=0))
+    values = np.empty((draws + 1, len(left)))
+    values[0] = alone.max(axis=0)
+    size = max(1, CHUNK // max(n, 1))
+    for first in range(0, draws, size):
+        some = range(first, min(first + size, draws))
+        maps = maps_of(rows, seed, some)
+        largest = np.zeros((len(some), len(left)))
+        for one in loads:
+            np.maximum(largest, score_values(terms, one, maps, rows.one_to_one), out=largest)
+        values[1 + some.start : 1 + some.stop] = largest
+    if rows.strata:
+        # as in the score part: observations of a cluster are not independent, so terms need a common scale
+        values = values / np.maximum(np.sqrt(np.mean(values**2, axis=0)), 1e-300)
+    own = (1 + np.sum(values[1:] >= values[0] * (1 - TIE), axis=0)) / (1 + draws)
+    return StandIns(left, place, values[0], own, step_down(values[0], values[1:]), draws)
+
+
+def branches(blocks: Sequence[FloatArray]) -> list[tuple[int, ...]]:
+    """Return every branch of a tree of terms by correlation: each alone, pairs most alike, ..., all.
+
+    Two terms are as alike as their largest canonical correlation; a branch joins the one it is closest to on average.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(50, 2))
+    >>> branches([x[:, :1], x[:, 1:], x[:, :1] + 0.1 * x[:, 1:]])
+    [(0,), (1,), (2,), (0, 2), (0, 1, 2)]
+    """
+    out = [(k,) for k in range(len(blocks))]
+    if len(blocks) < 2:
+        return out
+    bases = [basis_of(block - block.mean(axis=0)) for block in blocks]
+    alike = [
+        min(1.0, float(np.linalg.norm(bases[i].T @ bases[j], 2))) if bases[i].size and bases[j].size else 0.0
+        for i in range(len(bases))
+        for j in range(i + 1, len(bases))
+    ]
+    members = {k: (k,) for k in range(len(blocks))}
+    for step, (one, other, *_) in enumerate(linkage(1 - np.array(alike), "average")):
+        members[len(blocks) + step] = tuple(sorted(members[int(one)] + members[int(other)]))
+        out.append(members[len(blocks) + step])
+    return out
+
+
+def step_down(observed: FloatArray, permuted: FloatArray) -> FloatArray:
+    """Return p-values adjusted by permuted maxima, over a term and all whose values are smaller.
+
+    Examples
+    --------
+    >>> permuted = np.array([[1.0, 0.0], [0.0, 2.0], [0.5, 0.5]])
+    >>> step_down(np.array([1.5, 0.2]), permuted).tolist()
+    [0.5, 0.75]
+    """
+    order = np.argsort(-observed, kind="stable")
+    tail = np.maximum.accumulate(permuted[:, order[::-1]], axis=1)[:, ::-1]
+    reached = np.sum(tail >= observed[order][None, :] * (1 - TIE), axis=0)
+    out = np.empty(len(observed))
+    out[order] = np.maximum.accumulate((1 + reached) / (1 + len(permuted)))
+    return out

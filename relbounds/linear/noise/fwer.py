@@ -1,13 +1,17 @@
-"""The ordered block test of a part's terms: scores for effects of their own, refitted blocks for stand-ins."""
+"""The block test of a part's terms: scores for effects of their own and for stand-ins, refitted blocks for noise.
+
+Which terms are relevant is decided by exact permutation tests of scores: has a term an effect of its own, or does it
+say what kept terms say? The rest is permuted together, row by row, and the model fitted again: that shows how much
+equivalent models use noise which had its chance to be fitted, and how much of it they need.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from relbounds.design import Design
 from relbounds.design.design_terms import DesignTerm
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.families.rows import FloatArray
@@ -15,9 +19,10 @@ from relbounds.linear.noise.blocks import Refit, largest_in, largest_least_in, r
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Population
 from relbounds.linear.noise.moves import make_rows, maps_of
-from relbounds.linear.noise.score import score_test
+from relbounds.linear.noise.score import ScoreFound, score_test
 from relbounds.linear.noise.smooth import Response
-from relbounds.linear.noise.walk import BlockValues, WalkFound, combine, walk
+from relbounds.linear.noise.standins import SHARE, StandIns, combine, standin_test
+from relbounds.linear.ranges import ZERO
 from relbounds.noise_intervals import Interval, prediction_interval
 from relbounds.parallel import run
 from relbounds.progress import stage
@@ -25,6 +30,12 @@ from relbounds.seeds import stream
 
 # Permutations of the score part: matrix products, no refits.
 DRAWS = 999
+# The same for stand-ins, where a model a branch of the kept terms is scored.
+STANDIN_DRAWS = 499
+# Models fitted to permuted noise: as many as show what one in twenty reaches.
+REFITS = 19
+# More are fitted where alpha is smaller, down to this: they show noise, they decide nothing.
+RAREST = 0.01
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,9 @@ class Tested:
         Noise as refitted blocks show it; None where no block was left.
     permutations, refits : int
     block : tuple of str
-        The terms that were permuted together in the last refits.
+        The terms that were permuted together in the refits.
+    place : mapping
+        For stand-ins: the terms whose place they can take.
     notes : tuple of str
     """
 
@@ -55,6 +68,7 @@ class Tested:
     permutations: int
     refits: int
     block: tuple[str, ...]
+    place: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -66,38 +80,35 @@ class Shared:
     part: str
     rows: tuple[Asked, ...]
     columns: tuple[tuple[int, ...], ...]
+    block: tuple[int, ...]
 
 
 def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Response) -> Tested:
-    """Test the terms of one part: p-values with the promise for all of them together.
-
-    Half of alpha goes to the score part, half to the walk through refitted blocks.
-    """
-    design, options = evidence.design, evidence.options
+    """Test the terms of one part: p-values with the promise for all of them together."""
     part = terms[0].part
-    values = design.X if part == "regular" else design.Z
-    score = score_test(
-        [values[:, list(term.columns)] for term in terms],
-        response,
-        alpha=options.alpha / 2,
-        draws=max(DRAWS, int(np.ceil(4 / options.alpha)) - 1),
-        rng=stream(options.seed, "score test", int(part == "privileged")),
-        adjust=_adjusting(design),
-        cluster=design.cluster,
-    )
-    kept = score.kept
-    rows = tuple(evidence.spec.asked[_place(evidence, term)] for term in terms)
-    upper = np.array([evidence.measured.upper[_place(evidence, term)] for term in terms])
-    left = {k: float(upper[k]) for k in np.flatnonzero(~kept)}
-    found = None
-    # a term that no equivalent model uses stands in for nothing
-    if left and max(left.values()) > 0:
-        shared = Shared(evidence, part, rows, tuple(term.columns for term in terms))
-        with stage("noise refits", 19, options.progress) as done:
-            found = walk(left, _Waves(shared, done), alpha=options.alpha / 2)
-    verdict = combine(score, found, options.alpha)
-    names = tuple(terms[int(k)].name for k in found.last_block) if found is not None else ()  # type: ignore[call-overload]
+    score, stands = _scores(evidence, terms, response)
+    places = [_place(evidence, term) for term in terms]
+    upper = evidence.measured.upper[places]
+    # only what some equivalent model does without can be replaced
+    dispensable = evidence.measured.lower[places] <= ZERO * evidence.norm
+    free = [t for t, branch in zip(stands.left, stands.place, strict=True) if dispensable[list(branch)].any()]
+    level = evidence.options.alpha * (1 - SHARE)
+    aside = tuple(t for t, p in zip(stands.left, stands.p_adjusted, strict=True) if p <= level)
+    noise = set(stands.left) - set(aside)
+    # a term that says what needed ones say is held against noise like any other; where nothing looks like noise,
+    # permuted stand-ins show what noise in their place would reach
+    block = tuple(t for t in stands.left if t in noise or t not in free) or aside
+    found: list[BlockValues] = []
+    if block and upper[list(block)].max() > 0:
+        rows = tuple(evidence.spec.asked[i] for i in places)
+        shared = Shared(evidence, part, rows, tuple(term.columns for term in terms), block)
+        found = _refits(shared, _enough(REFITS, max(evidence.options.alpha, RAREST), 1))
+    reached = [one.largest for one in found]
+    usable = upper > max(reached, default=0.0)
+    usable[free] |= upper[free] > (float(np.median(reached)) if noise and found else 0.0)
+    verdict = combine(score, stands, usable, evidence.options.alpha)
     population, intervals = _noise(evidence, found)
+    names = [term.name for term in terms]
     return Tested(
         part=part,
         p=verdict.p,
@@ -106,47 +117,81 @@ def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Respon
         intervals=intervals,
         population=population,
         permutations=int(score.draws.max(initial=0)),
-        refits=0 if found is None else found.refits,
-        block=names,
+        refits=len(found),
+        block=tuple(names[k] for k in block) if found else (),
+        place={names[k]: tuple(names[other] for other in where) for k, where in verdict.place.items()},
     )
+
+
+def _scores(
+    evidence: Evidence, terms: Sequence[DesignTerm], response: Response
+) -> tuple[ScoreFound, StandIns]:
+    """Test for effects of their own, and for terms that say what those say."""
+    design, options = evidence.design, evidence.options
+    which = int(terms[0].part == "privileged")
+    values = design.Z if which else design.X
+    blocks = [values[:, list(term.columns)] for term in terms]
+    adjust = design.adjust if design.adjust.shape[1] else None
+    level = options.alpha * SHARE
+    score = score_test(
+        blocks,
+        response,
+        alpha=level,
+        draws=_enough(DRAWS, level),
+        rng=stream(options.seed, "score test", which),
+        adjust=adjust,
+        cluster=design.cluster,
+    )
+    stands = standin_test(
+        blocks,
+        response,
+        score.order,
+        draws=_enough(STANDIN_DRAWS, options.alpha - level),
+        rng=stream(options.seed, "stand-ins", which),
+        adjust=adjust,
+        cluster=design.cluster,
+    )
+    return score, stands
+
+
+def _enough(draws: int, level: float, least: int = 2) -> int:
+    """Return as many draws as given, or as let a p-value of a `least`-th part of the level show."""
+    return max(draws, int(np.ceil(least / level - 1e-9)) - 1)
 
 
 def _place(evidence: Evidence, term: DesignTerm) -> int:
     return next(i for i, row in enumerate(evidence.spec.asked) if row.key == RowKey(term.part, term.name))
 
 
-def _adjusting(design: Design) -> FloatArray | None:
-    return design.adjust if design.adjust.shape[1] else None
+@dataclass(frozen=True)
+class BlockValues:
+    """What one refit after permuting a block shows: the largest greatest and the largest least relevance in it."""
+
+    largest: float
+    least: float
 
 
-class _Waves:
-    """Waves of refits, shared among processes; the same for any number of them."""
-
-    def __init__(self, shared: Shared, done: object) -> None:
-        self.shared, self.done = shared, done
-
-    def __call__(self, draws: range, block: tuple) -> list[BlockValues]:
-        options = self.shared.evidence.options
+def _refits(shared: Shared, count: int) -> list[BlockValues]:
+    """Refit models to permuted blocks, shared among processes; the same for any number of them."""
+    options = shared.evidence.options
+    with stage("noise refits", count, options.progress) as done:
         return run(
             _refit_block,
-            [(draw, block) for draw in draws],
-            shared=self.shared,
+            list(range(count)),
+            shared=shared,
             n_jobs=options.n_jobs,
             client=options.client,
-            progress=self.done,  # type: ignore[arg-type]
+            progress=done,
         )
 
 
-def _refit_block(task: tuple[int, tuple[int, ...]], shared: Shared) -> BlockValues:
+def _refit_block(draw: int, shared: Shared) -> BlockValues:
     """Permute a block of terms, fit again, and measure how relevant the permuted terms look."""
-    draw, block = task
     evidence = shared.evidence
-    found = refit_permuted(evidence, shared.part, [j for k in block for j in shared.columns[k]], draw)
-    rows = [shared.rows[k] for k in block]
+    found = refit_permuted(evidence, shared.part, [j for k in shared.block for j in shared.columns[k]], draw)
+    rows = [shared.rows[k] for k in shared.block]
     solver = evidence.options.solver
-    largest, which = largest_in(found, rows, solver)
-    by_term = {block[which]: largest} if which >= 0 else {}
-    return BlockValues(largest, by_term, {"block": largest_least_in(found, rows, solver)})
+    return BlockValues(largest_in(found, rows, solver)[0], largest_least_in(found, rows, solver))
 
 
 def refit_permuted(evidence: Evidence, part: str, columns: list[int], draw: int) -> Refit:
@@ -162,7 +207,7 @@ def refit_permuted(evidence: Evidence, part: str, columns: list[int], draw: int)
 
 
 def _seed(seed: int, part: str) -> int:
-    return int(stream(seed, "downward walk", int(part == "privileged")).integers(2**62))
+    return int(stream(seed, "noise refits", int(part == "privileged")).integers(2**62))
 
 
 def _shuffled(columns: FloatArray, order: np.ndarray, adjust: FloatArray) -> FloatArray:
@@ -175,13 +220,13 @@ def _shuffled(columns: FloatArray, order: np.ndarray, adjust: FloatArray) -> Flo
 
 
 def _noise(
-    evidence: Evidence, found: WalkFound | None
+    evidence: Evidence, found: Sequence[BlockValues]
 ) -> tuple[Population | None, tuple[Interval, Interval] | None]:
-    """Return what the last refitted block shows of noise, as shares of the norm."""
-    if found is None or not found.last:
+    """Return what the refitted blocks show of noise, as shares of the norm."""
+    if not found:
         return None, None
-    lower = np.array([one.least.get("block", 0.0) for one in found.last]) / evidence.norm
-    upper = np.array([one.largest for one in found.last]) / evidence.norm
+    lower = np.array([one.least for one in found]) / evidence.norm
+    upper = np.array([one.largest for one in found]) / evidence.norm
     level = 1 - evidence.options.alpha
     pair = (prediction_interval(lower, level, "order"), prediction_interval(upper, level, "order"))
     return Population(lower, upper, len(upper)), pair

@@ -107,9 +107,9 @@ class RelboundsResults(Results):
         fitted, design = self._fitted, self.design
         spec, v, tuning = fitted.spec, fitted.solution.v, fitted.tuning
         b = spec.thresholds_of(v)
-        scale = design.y_scale if design.family == "regression" else 1.0
+        scale = design.y_scale if design.levels is None else 1.0
         weights: pd.Series | pd.DataFrame
-        if design.family == "regression":
+        if design.levels is None:
             thresholds = pd.Series(design.y_center - scale * b, index=["intercept"], name="threshold")
         elif design.family == "nominal":
             assert design.levels is not None
@@ -131,7 +131,7 @@ class RelboundsResults(Results):
             C=tuning.C,
             gamma=tuning.kind.gamma if tuning.kind.slack else None,
             residual=tuning.kind.residual if tuning.kind.slack else None,
-            epsilon=scale * tuning.kind.epsilon if design.family == "regression" else None,
+            epsilon=scale * tuning.kind.epsilon if design.levels is None else None,
             scores=tuning.table,
             metric=tuning.metric,
             cv_score=tuning.score,
@@ -199,7 +199,7 @@ class RelboundsResults(Results):
         """
         X, adjust, index = self._features(newdata)
         prediction = self._predicted(X, adjust)
-        if self.design.family == "regression":
+        if self.design.levels is None:
             return pd.Series(self._in_units(prediction.guess), index=index, name="score")
         if prediction.scores.shape[1] > 1:
             assert self.design.levels is not None
@@ -252,7 +252,7 @@ class RelboundsResults(Results):
         predicted = self._predicted(X, adjust)
         if wanted == "prob":
             return self._chances(predicted.scores, index, times)
-        if self.design.family == "regression":
+        if self.design.levels is None:
             return pd.Series(self._in_units(predicted.guess), index=index, name=self.design.response)
         return pd.Series(self.design.decode(predicted.guess), index=index, name=self.design.response)
 
@@ -361,7 +361,7 @@ class RelboundsResults(Results):
             given = {"y": low, "low": low, "high": high}
         else:
             truth = np.asarray(design.transform_response(newdata), dtype=float)
-            if design.family == "regression":
+            if design.levels is None:
                 truth = (truth - design.y_center) / design.y_scale
             given = {"y": truth, "low": None, "high": None}
         return replace(known, **given), np.ones(len(given["y"]))

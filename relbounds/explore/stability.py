@@ -232,7 +232,7 @@ def _used(fitted: Fitted) -> Design:
 def _options(fitted: Fitted, probes: int | None) -> Options:
     """Return the options with everything that was tuned or chosen."""
     kind, design = fitted.tuning.kind, fitted.design
-    scale = design.y_scale if design.family == "regression" else 1.0
+    scale = design.y_scale if design.levels is None else 1.0
     way = fitted.privileged.way if fitted.privileged is not None else fitted.options.privileged
     return fitted.options.replace(
         n_jobs=1,

@@ -214,7 +214,7 @@ class Sizes:
 
 def answers_of(design: Design) -> Answers:
     """Return what a design knows of the response, numbers in units of their spread."""
-    if design.family == "regression":
+    if design.levels is None:
         return Answers((design.y - design.y_center) / design.y_scale)
     low, high = design.interval if design.interval is not None else (None, None)
     time, event = design.times if design.times is not None else (None, None)

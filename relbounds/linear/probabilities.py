@@ -43,7 +43,7 @@ def fit_probabilities(fitted: Fitted) -> Probabilities:
 
 def refuse_numbers(design: Design) -> None:
     """Say that a numeric response has no levels to have probabilities of."""
-    if design.family == "regression":
+    if design.levels is None:
         raise OptionError(
             "A numeric response has no probabilities of levels; predict(type='class') gives numbers."
         )

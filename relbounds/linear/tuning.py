@@ -164,8 +164,8 @@ def choose(table: pd.DataFrame, rule: str, larger: bool) -> int:
 def plain_kinds(design: Design, options: Options) -> list[ModelKind]:
     """Return the kinds to choose from: one, two orders, or one per width of the tube."""
     family = family_of(design.family)
-    balance = options.balance and design.family != "regression"
-    if design.family == "regression":
+    balance = options.balance and design.levels is not None
+    if design.levels is None:
         if options.epsilon is None:
             tubes: Sequence[float] = TUBES
         else:

@@ -123,7 +123,7 @@ def _left(fitted: Fitted) -> Pairs:
     if family_of(design.family).thresholds and design.levels is not None and len(design.levels) > 2:
         chosen = " (chosen)" if fitted.options.order == "auto" else ""
         pairs.append(("Order:", f"{kind.order}{chosen}"))
-    if design.family != "regression":
+    if design.levels is not None:
         pairs.append(("Balance:", "yes" if kind.balance else "no"))
     else:
         pairs.append(("Epsilon:", f"{design.y_scale * kind.epsilon:.4g}"))
@@ -180,7 +180,7 @@ def _privileged(fitted: Fitted) -> list[tuple[str, str]]:
 def _right(fitted: Fitted, training: float | None) -> Pairs:
     tuning = fitted.tuning
     how = "fixed" if tuning.rule == "fixed" else f"{tuning.folds}-fold CV"
-    scale = fitted.design.y_scale if fitted.design.family == "regression" else 1.0
+    scale = fitted.design.y_scale if fitted.design.levels is None else 1.0
     pairs = [
         ("C:", f"{tuning.C:.4g} ({how})"),
         ("Norm (mu):", f"{scale * fitted.norm:.4g}"),

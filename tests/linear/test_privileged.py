@@ -211,7 +211,9 @@ def test_probes_of_several_variables_are_certified(residual, tolerance):
             for k in rng.integers(columns.shape[1], size=8)
         ]
         for change, found in zip(changes, push_changes(tope, changes, "auto"), strict=True):
-            own = Polytope(put_columns(spec.model, change), tope.norm, tope.loss, tope.joint, start=tope.start)
+            own = Polytope(
+                put_columns(spec.model, change), tope.norm, tope.loss, tope.joint, start=tope.start
+            )
             lp = full_lp(own)
             costs = [sign * np.eye(lp.lhs.shape[1])[j] for j in change.variables for sign in (1.0, -1.0)]
             box = np.column_stack([lp.lower, lp.upper])

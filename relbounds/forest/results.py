@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
+from relbounds.checks import choice
 from relbounds.design import Design
 from relbounds.forest.facts import Found
+from relbounds.forest.groups import ForestGroups, make_groups, span_of
 from relbounds.forest.options import ForestOptions
+from relbounds.forest.predictions import ForestModel, predict, score
 from relbounds.protocol import Results
 from relbounds.show.facts import Facts
 
@@ -68,7 +71,7 @@ class ForestResults(Results):
     @property
     def unit(self) -> float:
         """What `lower` and `upper` are shares of: the part of the loss that the features explain."""
-        return _span(self._found)
+        return span_of(self._found)
 
     @property
     def intervals(self) -> pd.DataFrame:
@@ -82,27 +85,79 @@ class ForestResults(Results):
         ).T
         return frame.astype({"probes": int}).rename_axis("bound")
 
-    def groups(self) -> pd.DataFrame:
+    def groups(self) -> ForestGroups:
         """Return the groups of stand-ins: removing one member costs nothing, removing all of them does.
+
+        Strong terms are groups of their own, and irrelevant ones form one.
 
         Returns
         -------
-        DataFrame
-            One row a group: `members` (names), `size`, `removal_loss` (of all members together, as a share
-            of what the features explain), `similarity` (at which the cluster forms).
+        ForestGroups
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.paper_set(3, seed=1)
+        >>> fit = rb.forest_relevance(data.formula, data.data, repeats=1, probes=10)
+        >>> fit.groups().members[4]
+        ['x4', 'x5', 'x6', 'x7']
         """
-        names, span = self.table.index, _span(self._found)
-        rows = [
-            {
-                "members": [str(names[k]) for k in group.members],
-                "size": len(group.members),
-                "removal_loss": group.loss / span,
-                "similarity": group.similarity,
-            }
-            for group in self._found.groups
-        ]
-        index = pd.RangeIndex(1, len(rows) + 1, name="group")
-        return pd.DataFrame(rows, index=index, columns=["members", "size", "removal_loss", "similarity"])
+        return make_groups(self.table, self._found)
+
+    # -- predictions ---------------------------------------------------------------------------------------
+
+    def predict(self, newdata: Any = None, type: str = "class") -> pd.Series | pd.DataFrame:
+        """Predict levels, numbers or probabilities by a model of all terms.
+
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            With the columns that the formula reads; None means the training rows.
+        type : {"class", "score", "prob"}
+            Levels (or numbers); the number behind an ordered level; or the probability of each level, for ordered ones
+            by a proportional-odds model of held-out scores.
+
+        Returns
+        -------
+        Series or DataFrame
+            Rows with missing values get a missing prediction. Probabilities have one column a level.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+        >>> fit = rb.forest_relevance(data.formula, data.data, repeats=1, probes=4)
+        >>> fit.predict(data.data.head(3), type="prob").shape
+        (3, 2)
+        """
+        return predict(self._model, newdata, choice("type", type, ("class", "score", "prob")))
+
+    def score(self, newdata: Any = None) -> float:
+        """Return the family's score: MMAE, weighted F1 or R squared.
+
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            With the response; None means the training rows.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+        >>> rb.forest_relevance(data.formula, data.data, repeats=1, probes=4).score() > 0.8
+        True
+        """
+        return score(self._model, newdata)
+
+    @property
+    def _model(self) -> ForestModel:
+        return ForestModel(self.design, self._options, self._found.linear)
+
+    # -- showing -------------------------------------------------------------------------------------------
 
     @property
     def facts(self) -> Facts:
@@ -160,16 +215,10 @@ class ForestResults(Results):
         return cls(*content)
 
 
-def _span(found: Found) -> float:
-    """Return the loss that the features explain, or all of it where they explain none."""
-    explained = found.constant - found.loss
-    return explained if explained > 0.01 * found.constant else max(found.constant, 1e-300)
-
-
 def make_table(design: Design, found: Found) -> pd.DataFrame:
     """Gather the findings into one table, one row a term."""
     terms = [term for term in design.design_terms if term.part == "regular"]
-    span = _span(found)
+    span = span_of(found)
     lower = np.maximum(np.nan_to_num(found.removal, nan=0.0), 0.0) / span
     upper = np.fmax(lower, np.nan_to_num(found.alone, nan=0.0) / span)
     group = np.full(len(terms), pd.NA, dtype=object)

@@ -18,11 +18,12 @@ def forest(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
     fit = forest_design(_design(design), **chosen)
     table = fit.table.reset_index()
     table["group"] = table["group"].astype(float)
-    groups = fit.groups()
+    found = fit.groups()
+    groups = found.table
     return {
         "table": columns(table),
         "groups": {
-            "members": [[str(name) for name in members] for members in groups["members"]],
+            "members": [[str(name) for name in found.members[number]] for number in groups.index],
             "removal_loss": [float(v) for v in groups["removal_loss"]],
             "similarity": [float(v) for v in groups["similarity"]],
         },

@@ -180,6 +180,14 @@ def fit_svor(
             f"The response {design.response!r} is a number without levels. Cut it into levels first, e.g. "
             f"pandas.qcut(data[{design.response!r}], 5, labels=False)."
         )
+    if design.interval is not None or design.times is not None:
+        raise OptionError(
+            "svor() cannot use responses that are known as intervals only. Use relbounds() for them."
+        )
+    if design.adjust.shape[1]:
+        raise OptionError(
+            "svor() has no adjusting part. Leave out '| adjust(...)', or use relbounds() for it."
+        )
     if slack is None:
         slack = "modelled" if design.Z.shape[1] else "free"
     if options.get("order") is None:
@@ -191,6 +199,7 @@ def fit_svor(
         n_jobs=checks.jobs("n_jobs", n_jobs),
         progress=check_progress("progress", progress),
         levels=tuple(design.levels),
+        cluster=design.cluster,
     )
     given = {name: checks.grid(name, options.pop(name, None), positive=name != "mix") for name in TUNED}
     chosen = _check_model(slack, given, options)

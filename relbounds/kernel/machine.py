@@ -54,6 +54,11 @@ class Machine:
             out[part] = self.kernel(X[part], self.X) @ self.coefficients
         return out
 
+    @property
+    def middle(self) -> float:
+        """The mean of the thresholds: where decision values of different machines may be compared from."""
+        return float(np.mean(self.b[np.isfinite(self.b)]))
+
     def levels_of(self, f: np.ndarray) -> np.ndarray:
         """Return level codes 1..L; a missing decision value gives a missing code."""
         codes = 1 + (f[:, None] >= self.b[None, :]).sum(axis=1)

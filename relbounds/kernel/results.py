@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,11 @@ import pandas as pd
 from relbounds.checks import choice
 from relbounds.design import Design
 from relbounds.errors import DataError, OptionError, nearest
+from relbounds.kernel.fitting import Sample
 from relbounds.kernel.kkt import Optimality
 from relbounds.kernel.machine import Machine, bounded, supporting
-from relbounds.kernel.tuning import SCORES, Tuned
+from relbounds.kernel.tuning import SCORES, Search, Tuned, held_out_values
+from relbounds.level_odds import Probabilities, fit_proportional_odds
 from relbounds.protocol import Results
 from relbounds.show.facts import Facts
 
@@ -174,22 +177,23 @@ class SvorResults(Results):
 
     def predict(
         self, newdata: Any = None, type: str = "class", *, kernel: np.ndarray | None = None
-    ) -> pd.Series:
-        """Predict levels.
+    ) -> pd.Series | pd.DataFrame:
+        """Predict levels, decision values or probabilities.
 
         Parameters
         ----------
         newdata : DataFrame, optional
             With the columns that the regular part reads; None means the training rows.
-        type : {"class", "score"}
-            Levels, or the decision function behind them.
+        type : {"class", "score", "prob"}
+            Levels; the decision function behind them; or the probability of each level, by a proportional-odds model
+            of held-out decision values.
         kernel : ndarray, optional
             With a precomputed kernel: its values between the new rows and the training rows.
 
         Returns
         -------
-        Series
-            Rows with missing values get a missing prediction.
+        Series or DataFrame
+            Rows with missing values get a missing prediction. Probabilities have one column a level.
 
         Examples
         --------
@@ -198,13 +202,38 @@ class SvorResults(Results):
         >>> fit = rb.svor("y ~ .", data, kernel="linear", C=1.0, solver="qp")
         >>> len(fit.predict(data.head(3)))
         3
+        >>> fit.predict(data.head(3), type="prob").sum(axis=1).round(6).tolist()
+        [1.0, 1.0, 1.0]
         """
-        wanted = choice("type", type, ("class", "score"))
+        wanted = choice("type", type, ("class", "score", "prob"))
         f = self.decision_function(newdata, kernel=kernel)
         if wanted == "score":
             return f
+        if wanted == "prob":
+            chances = self.probabilities.levels(f.to_numpy()[:, None] - self.machine.middle)
+            return pd.DataFrame(chances, index=f.index, columns=list(self.levels))
         codes = self.machine.levels_of(f.to_numpy())
         return pd.Series(self.design.decode(codes), index=f.index, name=self.design.response)
+
+    @cached_property
+    def probabilities(self) -> Probabilities:
+        """How decision values become probabilities of levels: proportional odds of held-out decision values.
+
+        Values count from the middle of the thresholds.
+        """
+        if self.machine.kernel.name == "precomputed":
+            raise OptionError(
+                "Probabilities need fits without some rows, for which a fit with a kernel matrix keeps too little. "
+                "Use kernel='rbf', 'linear' or a function."
+            )
+        design, options = self.design, self.options
+        private = design.Z if design.Z.shape[1] else None
+        sample = Sample(design.X, design.y, len(self.levels), private, design.weights)
+        search = Search(cv=options["cv"], seed=options["seed"], levels=self.levels, cluster=design.cluster)
+        held = held_out_values(sample, self.machine.options, search)
+        known = ~np.isnan(held)
+        y = np.asarray(design.y, dtype=np.int64)[known]
+        return fit_proportional_odds(y, y, len(self.levels), held[known], design.weights[known])
 
     def score(self, newdata: Any = None, metric: str = "mmae", *, kernel: np.ndarray | None = None) -> float:
         """Return "mze", "mae" or "mmae" on data that hold the response; None means the training rows.

@@ -119,8 +119,7 @@ def tune(sample: Sample, options: SvorOptions, given: Mapping[str, Any], search:
         return Tuned(options, None, search.score, pd.DataFrame(), 0)
     if not isinstance(search.cv, int | np.integer) or search.cv < 2:
         raise OptionError(f"cv={search.cv!r} must be a whole number, 2 or more.")
-    levels = search.levels if search.levels is not None else tuple(range(1, sample.n_levels + 1))
-    fold, notes = deal_folds(sample.y, levels, int(search.cv), search.seed, search.cluster)
+    fold, notes = _deal(sample, search)
     if fold.max() < 0:
         raise DataError(
             "No level has two rows, so that nothing can be held out and nothing can be chosen by cross-validation. "
@@ -142,6 +141,36 @@ def tune(sample: Sample, options: SvorOptions, given: Mapping[str, Any], search:
     chosen = {name: float(table[name].iloc[best]) for name in grid}
     score = float(table["mean"].iloc[best])
     return Tuned(options.replace(**chosen), score, search.score, table, race.n_folds, notes)
+
+
+def _deal(sample: Sample, search: Search) -> tuple[np.ndarray, tuple[str, ...]]:
+    levels = search.levels if search.levels is not None else tuple(range(1, sample.n_levels + 1))
+    return deal_folds(sample.y, levels, int(search.cv), search.seed, search.cluster)
+
+
+def held_out_values(sample: Sample, options: SvorOptions, search: Search) -> np.ndarray:
+    """Return the decision value of each row by a machine that never saw it; NaN for rows that are never held out.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1, 1, 40)[:, None]
+    >>> held = held_out_values(Sample(x, 1 + (x[:, 0] > 0), 2), SvorOptions(kernel="linear"), Search())
+    >>> bool(np.corrcoef(held, x[:, 0])[0, 1] > 0.9)
+    True
+    """
+    fold, _ = _deal(sample, search)
+    if fold.max() < 0:
+        raise DataError("No level has two rows, so that nothing can be held out. Merge levels.")
+    out = np.full(len(sample.y), np.nan)
+    for f in range(int(fold.max()) + 1):
+        inside, outside = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        part = sample.take(inside)
+        grams = None if part.K is None else Grams(part.K)
+        cross = None if sample.K is None else sample.K[np.ix_(outside, inside)]
+        machine = fit_mixes(part, options, [options.mix], grams=grams)[0]
+        # thresholds differ from fit to fit: values count from their middle
+        out[outside] = machine.decision_function(sample.X[outside], cross) - machine.middle
+    return out
 
 
 def _around(

@@ -8,7 +8,7 @@ equivalent models use noise which had its chance to be fitted, and how much of i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,6 +36,8 @@ STANDIN_DRAWS = 499
 REFITS = 19
 # More are fitted where alpha is smaller, down to this: they show noise, they decide nothing.
 RAREST = 0.01
+# Stand-ins that a note names.
+NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,6 @@ class Tested:
     permutations, refits : int
     block : tuple of str
         The terms that were permuted together in the refits.
-    place : mapping
-        For stand-ins: the terms whose place they can take.
     notes : tuple of str
     """
 
@@ -68,7 +68,6 @@ class Tested:
     permutations: int
     refits: int
     block: tuple[str, ...]
-    place: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -119,7 +118,19 @@ def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Respon
         permutations=int(score.draws.max(initial=0)),
         refits=len(found),
         block=tuple(names[k] for k in block) if found else (),
-        place={names[k]: tuple(names[other] for other in where) for k, where in verdict.place.items()},
+        notes=_standin_notes(names, verdict.place),
+    )
+
+
+def _standin_notes(names: Sequence[str], place: Mapping[int, tuple[int, ...]]) -> tuple[str, ...]:
+    """Say which terms are relevant in the place of others only."""
+    if not place:
+        return ()
+    each = [f"{names[t]} ({', '.join(names[k] for k in where)})" for t, where in place.items()]
+    more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
+    return (
+        "No effect of its own was found for these terms, but each says what others say (in brackets) and can take "
+        f"their place: {'; '.join(each[:NAMED])}{more}.",
     )
 
 

@@ -8,7 +8,8 @@ The way of a formula: `tokens` and `formula_terms` take it apart, `formula` read
 `term_columns` compute the columns of every term; `complete_rows` drops what has gaps; `scales` and `part` scale the
 columns and describe the terms (`design_terms`); `censored`, `response` and `read_response` do the left-hand side.
 `from_formula` and `from_arrays` lead through these steps, and `from_parts` puts the `design` together. `new_rows`
-computes the same columns for new rows.
+computes the same columns for new rows, `stored_factors` says how files hold a formula's functions, and `safe_formula`
+what a formula from a stranger may hold.
 """
 
 from relbounds.design.design import Design

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from relbounds.design.design_terms import DesignTerm, find_term
 from relbounds.design.new_rows import ArrayColumns, FormulaColumns, FormulaResponse, NamedResponse
 from relbounds.design.response import Response
 from relbounds.design.scales import FloatArray
+from relbounds.design.user_data import as_frame
 from relbounds.errors import DataError
 
 
@@ -101,6 +103,7 @@ class Design:
     _response_source: FormulaResponse | NamedResponse = field(repr=False)
     _columns: FormulaColumns | ArrayColumns = field(repr=False)
     _adjust_columns: FormulaColumns | ArrayColumns = field(repr=False)
+    _priv_columns: FormulaColumns | ArrayColumns = field(repr=False)
 
     def find_term(self, name: str, part: str | None = None) -> DesignTerm:
         """Return the term that a name means: a row's title, a term of the formula, or a variable.
@@ -161,7 +164,7 @@ class Design:
         [0.0]
         """
         if not self.adjust_names:
-            return np.zeros((len(newdata), 0))
+            return np.zeros((len(as_frame(newdata) if isinstance(newdata, Mapping) else newdata), 0))
         return _scaled(self._adjust_columns.matrix(newdata), self.adjust_center, self.adjust_scale)
 
     def transform_response(self, newdata: Any) -> NDArray[Any]:
@@ -283,6 +286,7 @@ class Design:
             scale=self.priv_scale,
             priv_center=np.zeros(0),
             priv_scale=np.zeros(0),
+            _columns=self._priv_columns,
         )
 
 

@@ -79,4 +79,5 @@ def put_together(
         _response_source=source,
         _columns=regular.source,
         _adjust_columns=adjust.source,
+        _priv_columns=privileged.source,
     )

@@ -146,6 +146,22 @@ def test_the_dot_leaves_out_what_has_another_role(data):
     assert set(design.terms) == {"x1", "site", "stage", "smoker", 'Q("odd name")'}
 
 
+def test_the_privileged_part_as_a_design_of_its_own(data):
+    design = make_design("grade ~ x1 | adjust(x3) | priv(z1, C(rater))", data)
+    teacher = design.privileged_design()
+    np.testing.assert_array_equal(teacher.X, design.Z)
+    np.testing.assert_array_equal(teacher.transform(data), design.Z)
+    assert [t.part for t in teacher.design_terms] == ["regular", "regular", "adjust"]
+    assert teacher.find_term("rater").columns == (1, 2, 3) and not teacher.priv_names
+
+
+def test_new_rows_as_a_dict_of_columns(data):
+    new = {name: data[name].to_numpy()[:5] for name in ("x1", "x3")}
+    design = make_design("grade ~ x1 | adjust(x3)", data)
+    np.testing.assert_allclose(design.transform_adjust(new), design.adjust[:5])
+    assert make_design("grade ~ x1", data).transform_adjust(new).shape == (5, 0)
+
+
 # -- names
 
 

@@ -254,3 +254,37 @@ def test_minus_undoes_plus(order, k):
     kept, gone = order[:k], order[k:]
     text = " + ".join(order) + "".join(f" - {g}" for g in gone)
     assert regular(f"grade ~ {text}") == " + ".join(kept)
+
+
+@pytest.mark.parametrize(
+    "formula, message, at",
+    [
+        ("grade ~ age | adjust(bmi) | adjust(id)", "second adjust()", "| adjust(id)"),
+        ("grade ~ age | adjust(bmi) | priv(z1) | adjust(id)", "second adjust()", "| adjust(id)"),
+        ("grade ~ age | adjust()", "adjust() is empty", "adjust"),
+        ("grade ~ age | adjust(bmi) + id", "Nothing may follow adjust", "+ id"),
+        ("grade ~ age + adjust(bmi)", "after a '|'", "adjust"),
+        ("grade ~ age | adjst(bmi)", "adjust(...)", "adjst"),
+        ("grade ~ age + bmi | adjust(age)", "both parts", "age)"),
+        ("grade ~ age | adjust(log(age))", "both parts", "log(age)"),
+        ("grade ~ age | adjust(bmi) | priv(bmi)", "both parts", "bmi)"),
+        ("grade ~ age | adjust(grade)", "is the response", "grade)"),
+        ("grade ~ . | adjust(.)", "two parts", ".)"),
+        ("grade ~ age | adjust(.) | priv(.)", "two parts", ".)"),
+        ("grade ~ | adjust(age)", "no feature", "|"),
+    ],
+)
+def test_errors_of_parts_point_at_the_spot(formula, message, at):
+    with pytest.raises(FormulaError) as caught:
+        parse(formula, COLUMNS)
+    *said, shown, caret = str(caught.value).splitlines()
+    assert message in " ".join(said)
+    assert shown[caret.index("^") :].startswith(at)
+
+
+def test_adjusting_covariates_may_stand_in_interactions_of_features():
+    parsed = parse("grade ~ age + age:bmi | adjust(bmi, C(id))", COLUMNS)
+    assert written(parsed.regular_terms) == "age + age:bmi"
+    assert written(parsed.adjust_terms) == "bmi + C(id)"
+    parsed = parse("grade ~ age | priv(z1) | adjust(.)", COLUMNS)
+    assert written(parsed.adjust_terms) == 'id + bmi + Q("x 1") + Q("class") + Q("weight.kg") + z2'

@@ -13,19 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from common import RESULTS, markdown, parser, provenance, run, selection_scores, write
-from threadpoolctl import threadpool_limits
 
 import relbounds as rb
-from relbounds.design import make_design
-from relbounds.errors import OptionError
-from relbounds.linear.model import build, decide
-from relbounds.linear.privileged.fit import is_able, tuned_slack
-from relbounds.linear.privileged.models import teacher_design, teacher_slacks, teacher_weights
-from relbounds.linear.privileged.tuning import tune_teacher
-from relbounds.linear.tuning import tune
-from relbounds.metrics import mmae
-from relbounds.options import make_options
-from relbounds.solver.optimum import fit_baseline
 
 WAYS: dict[str, dict[str, Any]] = {
     "slack, published": {"privileged": "slack", "residual": np.inf},
@@ -49,8 +38,11 @@ def select(number: int, way: str, noise: float, seed: int) -> dict[str, Any]:
     sim = rb.simulate.paper_privileged_set(number, noise=noise, seed=seed)
     fit = rb.relbounds(sim.formula, sim.data, solver="batch", seed=seed, **WAYS[way])
     found = fit.table["relevance"]
-    out: dict[str, Any] = {"collapsed": float(fit._fitted.help.collapsed), "with": fit.baseline.cv_score}
-    out["without"] = fit._fitted.help.without
+    out: dict[str, Any] = {
+        "collapsed": float(fit._fitted.privileged.collapsed),
+        "with": fit.baseline.cv_score,
+    }
+    out["without"] = fit._fitted.privileged.without
     for part, truth in (("regular", sim.truth), ("privileged", sim.truth_privileged)):
         scores = selection_scores(truth, found[truth.index])
         out |= {f"{part} F1": scores["F1"], f"{part} classes": scores["classes"]}
@@ -88,51 +80,15 @@ def compare(kind: str, n: int, seed: int) -> dict[str, Any]:
     options = dict(KINDS[kind])
     sim = rb.simulate.privileged(**options, **drawn)
     truth = rb.simulate.privileged(**{**options, "label_noise": 0.0}, **drawn)
-    train = make_design(sim.formula, sim.data.iloc[:n])
-    test = sim.data.iloc[n:]
-    X, y = train.transform(test), truth.data["y"].iloc[n:].astype(int).to_numpy()
-
-    def score(spec: Any, v: np.ndarray) -> float:
-        return mmae(y, decide(X @ spec.weights_of(v), spec.thresholds_of(v), "ordinal"))
-
-    base = make_options(seed=seed, progress=False)
-    with threadpool_limits(1):
-        plain = tune(train, base)
-        spec = build(train, plain.setting)
-        out = {"plain": score(spec, fit_baseline(spec.model, plain.C).v)}
+    train, test = sim.data.iloc[:n], truth.data.iloc[n:]
+    regular = sim.formula.partition("|")[0]
+    same = {"seed": seed, "bounds": False, "progress": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = {"plain": rb.relbounds(regular, train, **same).score(test)}
         for way, extra in WAYS.items():
-            chosen = base.replace(**extra)
-            if way == "teacher":
-                lessons, weights = taught(train, base)
-                tuning = tune_teacher(train, lessons, weights, chosen).tuning
-                spec = build(_weighed(train, weights), tuning.setting)
-                v = fit_baseline(spec.model, tuning.C).v
-            else:
-                _, spec, solution = tuned_slack(train, chosen)
-                v = solution.v
-            out[way] = score(spec, v)
+            out[way] = rb.relbounds(sim.formula, train, **same, **extra).score(test)
     return out
-
-
-def taught(train: Any, options: Any) -> tuple[Any, np.ndarray]:
-    """Return the teacher's choices and the weights it gives, or None and ones where it is not listened to."""
-    own = teacher_design(train)
-    try:
-        lessons = tune(own, options)
-    except OptionError:
-        # nothing can be learned from the privileged features
-        return None, np.ones(len(train.y))
-    if not is_able(lessons.score, train.y, "ordinal"):
-        return None, np.ones(len(train.y))
-    teacher = build(own, lessons.setting)
-    slacks = teacher_slacks(teacher, fit_baseline(teacher.model, lessons.C).v)
-    return lessons, teacher_weights(slacks, "ordinal")
-
-
-def _weighed(design: Any, weights: np.ndarray) -> Any:
-    from dataclasses import replace
-
-    return replace(design, weights=design.weights * weights)
 
 
 def report_sets(rows: pd.DataFrame) -> str:

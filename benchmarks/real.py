@@ -23,9 +23,9 @@ import pandas as pd
 import relbounds as rb
 from relbounds import datasets
 from relbounds.design import make_design
-from relbounds.linear.model import Setting, build, decide
-from relbounds.linear.ranges import relevance, signed_ranges
-from relbounds.linear.tuning import tune
+from relbounds.linear.families.rows import ModelKind
+from relbounds.linear.model import build
+from relbounds.linear.ranges import measure
 from relbounds.metrics import f1_weighted, mae, mmae, mze, r2
 from relbounds.options import Options
 from relbounds.solver.engines.batch import share_active
@@ -105,13 +105,11 @@ def indicators(data: pd.DataFrame) -> pd.DataFrame:
     return (X - X.mean()) / X.std().replace(0, 1)
 
 
-def ours(train: pd.DataFrame, test: pd.DataFrame, seed: int, order: str, weights: Any) -> np.ndarray:
-    """Tune and fit the baseline alone; its bounds are not needed to predict."""
-    design = make_design("y ~ .", train, weights=weights)
-    tuning = tune(design, Options(order=order, seed=seed, progress=False))
-    spec = build(design, tuning.setting)
-    v = fit_baseline(spec.model, tuning.C).v
-    return decide(design.transform(test) @ spec.weights_of(v), spec.thresholds_of(v), design.family)
+def ours(train: pd.DataFrame, test: pd.DataFrame, seed: int, order: str, balance: bool) -> np.ndarray:
+    """Tune and fit the best model alone; its bounds are not needed to predict."""
+    fit = rb.relbounds("y ~ .", train, order=order, balance=balance, seed=seed, bounds=False, progress=False)
+    guess = fit.predict(test)
+    return guess.to_numpy() if fit.design.levels is None else fit.design.transform_response(guess)
 
 
 POLR = """
@@ -192,10 +190,10 @@ def work(data: str, method: str, repeat: int) -> dict[str, Any]:
     for train, test in kind(5, shuffle=True, random_state=repeat).split(X, y):
         if method in METHODS[family][: 3 if family == "ordinal" else 1]:
             order = "implicit" if method == "implicit" else "explicit"
-            weights = "balanced" if "balanced" in method else None
+            balance = "balanced" in method
             levels = np.unique(y[train])
             part = frame.iloc[train]
-            found = ours(part, frame.iloc[test], repeat, order, weights)
+            found = ours(part, frame.iloc[test], repeat, order, balance)
             # codes of the design count the levels that the training part has
             guess[test] = levels[found.astype(int) - 1] if family != "regression" else found
         else:
@@ -243,7 +241,7 @@ def relevance_tables() -> list[str]:
             {"weights": "freq"},
         ),
         ("Party identification", anes(), {}),
-        ("Red wine quality", keel.winequality_red(), {"weights": "balanced"}),
+        ("Red wine quality", keel.winequality_red(), {}),
         ("Diabetes", diabetes(), {}),
         ("Breast cancer", breast_cancer(), {}),
     ]
@@ -278,7 +276,7 @@ def figures_2018() -> list[str]:
         "standard errors": [c for c in data if c.endswith("_se")],
         "worst": [c for c in data if c.startswith("worst_")],
     }
-    specs = {name: build(make_design("y ~ " + " + ".join(c), data), Setting()) for name, c in parts.items()}
+    specs = {name: build(make_design("y ~ " + " + ".join(c), data), ModelKind()) for name, c in parts.items()}
     records = []
     for delta in (0.001, 0.1, 0.2, 0.5):
         for multiple in (5, 15, 30):
@@ -289,8 +287,7 @@ def figures_2018() -> list[str]:
                 same = Polytope(
                     spec.model, norm=(1 + delta) * best.penalty, loss=(1 + 1e-7) * best.loss, start=best.v
                 )
-                found = signed_ranges(share_active(same), range(spec.n_features), Options(progress=False))
-                least, _ = relevance(found.lower, found.upper)
+                least = measure([share_active(same)], spec.asked, Options(progress=False)).lower
                 strong = [c for c, v in zip(parts[name], least / best.penalty, strict=True) if v > 1e-5]
                 row[name] = ", ".join(strong[:3]) + (
                     f" and {len(strong) - 3} more" if len(strong) > 3 else ""

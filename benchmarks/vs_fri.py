@@ -1,7 +1,10 @@
 """relbounds and fri side by side: the same data, folds, number of C tried and probes, one thread each.
 
     python benchmarks/vs_fri.py            # all sets: about half an hour, nearly all of it the peer's
-    python benchmarks/vs_fri.py --sets 1 4
+    python benchmarks/vs_fri.py --sets 1 4 --first PATH   # and beside another checkout of relbounds
+
+Two columns of ours: published mode (`**rb.published`: delta 0.001, the papers' probes; the peer's number of C, folds and
+probes) and default options (resampled tolerance, tests that keep their word, both orders tuned).
 
 Makes the peer's own virtual environment (.fri-venv) when it is missing. Times are processor seconds of one thread, so
 that other work on the machine disturbs neither side; a peer that exceeds the limit counts with the limit, and the
@@ -17,8 +20,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
-import warnings
 from pathlib import Path
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -31,7 +32,7 @@ NEEDS = [
     "numpy<1.24", "scipy<1.11", "scikit-learn<1.3", "cvxpy<1.4", "ecos", "attrs", "joblib", "matplotlib<3.8",
     "importlib_metadata", "rich", "toolz", "arfs_gen", "boruta==0.4.3",
 ]  # fmt: skip
-C_VALUES, FOLDS, PROBES, DELTA = 30, 3, 50, 0.001
+C_VALUES, PROBES = 30, 50
 
 PEER = """
 import json, sys, time, warnings
@@ -77,20 +78,35 @@ def peer(python: Path, stored: str, limit: int) -> tuple[float, bool]:
     return float(json.loads(done.stdout.strip().splitlines()[-1])["seconds"]), False
 
 
-def ours(data, formula: str, delta, solver: str):  # type: ignore[no-untyped-def]
-    """Return our seconds for the same work, and the results."""
-    import numpy as np
+OURS = """
+import json, sys, time, warnings
+import numpy as np, pandas as pd
+warnings.filterwarnings("ignore")
+import relbounds as rb
+mode, file = sys.argv[1:3]
+data = pd.read_pickle(file)
+grid = np.geomspace(1e-3, 1e2, 30).tolist()
+old = {"delta": 0.001, "C": grid, "cv": 3, "probes": 50}
+options = {"published": {**getattr(rb, "published", {}), **old}, "default": {}, "first": old}[mode]
+small = rb.simulate.paper_set(1)
+rb.relbounds(small.formula, small.data, progress=False, **{**options, "C": 0.5})  # imports and caches
+first = time.process_time()
+fit = rb.relbounds("y ~ .", data, seed=0, progress=False, **options)
+print(json.dumps({"seconds": time.process_time() - first, "gap": float(fit.certificate)}))
+"""
 
-    import relbounds as rb
 
-    grid = np.geomspace(1e-3, 1e2, C_VALUES).tolist()
-    first = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fit = rb.relbounds(
-            formula, data, delta=delta, C=grid, cv=FOLDS, probes=PROBES, solver=solver, seed=0, progress=False
-        )
-    return time.process_time() - first, fit
+def ours(data, mode: str, where: Path):  # type: ignore[no-untyped-def]
+    """Return our seconds and largest gap, by the checkout at a path."""
+    with tempfile.NamedTemporaryFile(suffix=".pkl") as file:
+        data.to_pickle(file.name)
+        command = [sys.executable, "-c", OURS, mode, file.name]
+        env = {**os.environ, "PYTHONPATH": str(where)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        raise SystemExit(f"relbounds failed:\n{done.stderr[-2000:]}")
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    return found["seconds"], found["gap"]
 
 
 def cases(wanted: list[str]) -> list[tuple[str, object, int]]:
@@ -112,30 +128,24 @@ def main() -> None:
     import numpy as np
     import pandas as pd
 
-    import relbounds as rb
-
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", nargs="*", default=[], help="numbers of paper sets, or 'large'")
     parser.add_argument("--no-peer", action="store_true", help="time relbounds alone")
-    parser.add_argument("--no-cvxopt", action="store_true", help="leave out the column of solver='cvxopt'")
-    parser.add_argument("--nine", action="store_true", help="also time relbounds on set 9 (1000 x 230)")
+    parser.add_argument("--first", type=Path, help="another checkout of relbounds to time in the same run")
     args = parser.parse_args()
     python = None if args.no_peer else make_environment()
-    ours(rb.simulate.paper_set(1).data, rb.simulate.paper_set(1).formula, 0.05, "auto")  # imports and caches
     stream = RESULTS / "vs_fri.csv"
     RESULTS.mkdir(exist_ok=True)
     # sets that are not run again keep their last row
     rows = pd.read_csv(stream).to_dict("records") if args.sets and stream.exists() else []
     for label, simulated, limit in cases(args.sets):
         row: dict[str, object] = {"set": label}
-        row["auto"], fit = ours(simulated.data, simulated.formula, DELTA, "auto")
-        row["cvxopt"] = float("nan")
-        if not args.no_cvxopt:
-            row["cvxopt"], _ = ours(simulated.data, simulated.formula, DELTA, "cvxopt")
-        row["auto_1se"], _ = ours(simulated.data, simulated.formula, "1se", "auto")
-        row["gap"] = float(fit.certificate)
+        row["published"], _ = ours(simulated.data, "published", ROOT)
+        row["default"], row["gap"] = ours(simulated.data, "default", ROOT)
+        if args.first is not None:
+            row["first"], _ = ours(simulated.data, "first", args.first)
         if python is not None:
             features = [c for c in simulated.data.columns if c in simulated.truth.index]
             response = next(c for c in simulated.data.columns if c not in simulated.truth.index)
@@ -143,69 +153,60 @@ def main() -> None:
             with tempfile.NamedTemporaryFile(suffix=".npz") as file:
                 np.savez(file, X=simulated.data[features].to_numpy(float), y=y)
                 file.flush()
-                row["fri"], stopped = peer(python, file.name, limit)
-            row["stopped"] = stopped
-            row["ratio"] = row["fri"] / row["auto"]  # type: ignore[operator]
-            row["ratio_1se"] = row["fri"] / row["auto_1se"]  # type: ignore[operator]
+                row["fri"], row["stopped"] = peer(python, file.name, limit)
         print(json.dumps(row), flush=True)
         rows = [other for other in rows if other["set"] != label] + [row]
-        pd.DataFrame(rows).to_csv(stream, index=False)
-    if args.nine or not args.sets:
-        nine = rb.simulate.paper_set(9, noise=0.5, seed=0)
-        for delta in (DELTA, "1se"):
-            seconds, _ = ours(nine.data, nine.formula, delta, "auto")
-            print(json.dumps({"set": "9 noisy", "delta": delta, "auto": seconds}), flush=True)
+        pd.DataFrame(rows).to_csv(stream, index=False, float_format="%.4g")
     report(pd.DataFrame(rows).sort_values("set"))
 
 
 def report(table) -> None:  # type: ignore[no-untyped-def]
-    """Print the Markdown table and draw the figure."""
+    """Print the Markdown table, store it, and draw the figure."""
     import numpy as np
 
+    names = [name for name in ("fri", "first", "published", "default") if name in table]
+    heads = {
+        "fri": "fri",
+        "first": "first version",
+        "published": "published mode",
+        "default": "default options",
+    }
+    ratios = [(a, b) for a in ("fri", "first") for b in ("published", "default") if a in names and b in names]
     lines = [
-        "| set | fri | relbounds, delta 0.001 | ratio | solver='cvxopt' | default delta | ratio |",
-        "|---" * 7 + "|",
+        "| set | " + " | ".join([heads[n] for n in names] + [f"{heads[a]} / {b}" for a, b in ratios]) + " |"
     ]
+    lines.append("|---" * (1 + len(names) + len(ratios)) + "|")
     for row in table.to_dict("records"):
-        has = "fri" in row and np.isfinite(row.get("fri", np.nan))
-        mark = "> " if row.get("stopped") else ""
-        peer_ = f"{mark}{row['fri']:.1f} s" if has else "-"
-        first = f"{mark}{row['ratio']:.0f}" if has else "-"
-        second = f"{mark}{row['ratio_1se']:.0f}" if has else "-"
-        slow = f"{row['cvxopt']:.1f} s" if np.isfinite(row["cvxopt"]) else "-"
+        mark = "> " if row.get("stopped") is True else ""
+        cells = [f"{mark if n == 'fri' else ''}{row[n]:.2f} s" for n in names]
+        cells += [f"{mark if a == 'fri' else ''}{row[a] / row[b]:.1f}" for a, b in ratios]
+        lines.append(f"| {row['set']} | " + " | ".join(cells) + " |")
+    paper = table[~table["set"].str.startswith("n=")]
+    lines.append("")
+    for a, b in ratios:
+        ratio = paper[a] / paper[b]
+        mean = np.exp(np.mean(np.log(ratio)))
         lines.append(
-            f"| {row['set']} | {peer_} | {row['auto']:.2f} s | {first} | {slow} "
-            f"| {row['auto_1se']:.2f} s | {second} |"
+            f"{heads[a]} / {heads[b]}, paper sets: geometric mean {mean:.1f}, least {ratio.min():.1f}."
         )
     print("\n".join(lines))
-    if table["cvxopt"].notna().any():
-        faster = np.exp(np.nanmean(np.log(table["cvxopt"] / table["auto"])))
-        print(f"\n'auto' against 'cvxopt', geometric mean: {faster:.1f}")
-    if "ratio" in table:
-        paper = table[~table["set"].str.startswith("n=")]
-        for name, label in (("ratio", "delta 0.001"), ("ratio_1se", "default delta")):
-            if len(paper):
-                mean = np.exp(np.mean(np.log(paper[name])))
-                print(f"Paper sets, {label}: geometric mean {mean:.1f}, least {paper[name].min():.1f}")
-        figure_of(table)
+    (RESULTS / "vs_fri.md").write_text(
+        "# Side by side with fri\n\nProcessor seconds of one thread.\n\n" + "\n".join(lines) + "\n"
+    )
+    figure_of(table, names)
 
 
-def figure_of(table) -> None:  # type: ignore[no-untyped-def]
+def figure_of(table, names) -> None:  # type: ignore[no-untyped-def]
     import matplotlib.pyplot as plt
     import numpy as np
 
     figure, axes = plt.subplots(figsize=(8, 3.5), constrained_layout=True)
     places = np.arange(len(table))
-    for shift, column, label in (
-        (-0.3, "fri", "fri"),
-        (-0.1, "cvxopt", "relbounds, cvxopt"),
-        (0.1, "auto", "relbounds"),
-        (0.3, "auto_1se", "relbounds, default delta"),
-    ):
-        axes.bar(places + shift, table[column], 0.2, label=label)
+    for k, name in enumerate(names):
+        axes.bar(places + 0.2 * (k - len(names) / 2 + 0.5), table[name], 0.2, label=name)
     axes.set_yscale("log")
     axes.set_xticks(places, table["set"], rotation=60, ha="right")
-    axes.set_ylabel("seconds, one thread")
+    axes.set_ylabel("processor seconds, one thread")
     axes.legend(frameon=False, ncols=4, fontsize="small")
     figure.savefig(RESULTS / "vs_fri.png", dpi=150)
 

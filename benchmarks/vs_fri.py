@@ -3,8 +3,8 @@
     python benchmarks/vs_fri.py            # all sets: about half an hour, nearly all of it the peer's
     python benchmarks/vs_fri.py --sets 1 4 --first PATH   # and beside another checkout of relbounds
 
-Two columns of ours: published mode (`**rb.published`: delta 0.001, the papers' probes; the peer's number of C, folds and
-probes) and default options (resampled tolerance, tests that keep their word, both orders tuned).
+Two columns of ours: published mode (`**rb.published`: delta 0.001, permuted probes; the number of C, folds and
+probes of the peer) and default options (resampled tolerance, tests that keep their word, both orders tuned).
 
 Makes the peer's own virtual environment (.fri-venv) when it is missing. Times are processor seconds of one thread, so
 that other work on the machine disturbs neither side; a peer that exceeds the limit counts with the limit, and the

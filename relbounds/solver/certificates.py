@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from relbounds.solver.columns import Columns
+from relbounds.solver.grams import Grams
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, is_lossless
 from relbounds.solver.tolerances import FAR, PROMISED, ROUNDING
@@ -243,8 +244,7 @@ def _balance(
     price = (duals.lam @ l)[:, None]
     beta, alpha = duals.beta.copy(), duals.alpha.copy()
     Gf, Af = model.G[:, loose], model.A[:, loose]
-    first, second = np.triu_indices(Gf.shape[1])
-    pairs_G, pairs_A = Gf[:, first] * Gf[:, second], Af[:, first] * Af[:, second]
+    grams = Grams(Gf), Grams(Af)
     ceiling = np.inf if strict else price * model.c
     aim = directions[:, loose] - price * model.linear[loose]
     for _ in range(2):
@@ -254,10 +254,8 @@ def _balance(
             with np.errstate(all="ignore"):
                 room = np.where(ceiling > 0, beta * np.maximum(ceiling - beta, 0.0) / ceiling, 0.0)
         lack = aim + beta @ Gf + alpha @ Af
-        flat = room @ pairs_G + alpha @ pairs_A
-        M = np.empty((len(flat), Gf.shape[1], Gf.shape[1]))
-        M[:, first, second] = flat
-        M[:, second, first] = flat
+        M = np.tril(grams[0](room) + grams[1](alpha))
+        M += np.tril(M, -1).transpose(0, 2, 1)
         x = _solve_each(M, -lack)
         beta = np.clip(beta + room * (x @ Gf.T), 0.0, ceiling)
         alpha = np.maximum(alpha + alpha * (x @ Af.T), 0.0)

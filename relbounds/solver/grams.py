@@ -13,7 +13,9 @@ from relbounds.solver.tolerances import RIDGE
 KEPT_PAIRS = 64 * 2**20
 BLOCK = 2**20
 # Rows are told apart by the columns they use, if they do so in at most this many ways.
-MOST_PATTERNS = 48
+MOST_PATTERNS = 160
+# From so many rows and columns on the search pays for a single weight vector.
+MANY_ROWS, MANY_COLUMNS = 500, 24
 # Fewer rows than this are not worth the search.
 FEW_ROWS = 64
 # What a block of its own costs, and what putting one product in its place does, in rows of a matrix product.
@@ -121,7 +123,7 @@ class Grams:
         """Return the Gram matrices, shape (len(D), q, q)."""
         B = D.shape[0]
         q = self.matrix.shape[1]
-        if self.few and B >= 6:
+        if self.few and (B >= 6 or self._sparse()):
             return self._from_pairs(D)
         out = np.empty((B, q, q))
         step = max(1, BLOCK // max(q, 1))
@@ -137,9 +139,17 @@ class Grams:
             out[b] = total
         return out
 
+    def _sparse(self) -> bool:
+        """Return whether rows use so few of the columns that blocks pay for a single weight vector, too."""
+        rows, q = self.matrix.shape
+        if self.blocks is None and rows >= MANY_ROWS and q >= MANY_COLUMNS:
+            self.blocks = blocks_of(self.matrix)
+        return self.blocks is not None and len(self.blocks) > 1
+
     def _from_pairs(self, D: np.ndarray) -> np.ndarray:
         if self.blocks is None:
             self.blocks = blocks_of(self.matrix)
+        if not self.kept:
             self.kept = sum(D[0, b.rows].size * b.first.size * 8 for b in self.blocks) <= KEPT_PAIRS
         q = self.matrix.shape[1]
         out = np.zeros((D.shape[0], q, q))

@@ -25,8 +25,9 @@ from relbounds.solver.tolerances import FINE
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
 FEWEST, MOST = 8, 128
-# Rows count as active within this many standard widths of the set; beyond this share of rows, all do.
-WIDTHS, MOST_ACTIVE = 3.0, 0.6
+# Rows count as active within this many standard widths of the set: fewer are solved for again, more cost time in every
+# iteration. Beyond this share of rows, all do.
+WIDTHS, MOST_ACTIVE = 0.4, 0.6
 
 
 def chunk_size(rows: int) -> int:

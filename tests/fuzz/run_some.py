@@ -6,8 +6,8 @@ import sys
 import time
 import traceback
 
-from compare import PROMISED, compare
-from problems import make_problem
+from fuzz_compare import PROMISED, compare
+from fuzz_problems import make_problem
 
 
 def main() -> None:
@@ -25,7 +25,9 @@ def main() -> None:
         if not (found.objective <= PROMISED and found.bounds <= PROMISED):
             bad += 1
             print(problem)
-            print(f"    objective {found.objective:.1e}, bounds {found.bounds:.1e} {found.worst}; proved {found.certificate:.0e}")
+            print(
+                f"    objective {found.objective:.1e}, bounds {found.bounds:.1e} {found.worst}; proved {found.certificate:.0e}"
+            )
     print(f"{bad} of {last - first} differ; {time.process_time() - start:.0f} s")
 
 

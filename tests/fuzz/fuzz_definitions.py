@@ -90,7 +90,9 @@ class Truth:
         y = np.asarray(problem.y, dtype=np.longdouble)
         self.epsilon = problem.epsilon
         if problem.family == "regression":
-            share = np.asarray(weights, dtype=np.longdouble) / np.sum(np.asarray(weights, dtype=np.longdouble))
+            share = np.asarray(weights, dtype=np.longdouble) / np.sum(
+                np.asarray(weights, dtype=np.longdouble)
+            )
             centre = share @ y
             self.y_scale = np.sqrt(share @ (y - centre) ** 2)
             y = (y - centre) / self.y_scale
@@ -166,9 +168,7 @@ class Truth:
         if problem.family == "nominal" or (
             problem.family == "ordinal" and problem.order == "implicit" and problem.n_levels > 2
         ):
-            return [
-                {r for r in everyone if rows[r][2] == j} for j in sorted({row[2] for row in rows})
-            ]
+            return [{r for r in everyone if rows[r][2] == j} for j in sorted({row[2] for row in rows})]
         return [{r for r in everyone if rows[r][1] < 0}, {r for r in everyone if rows[r][1] > 0}]
 
     def solve(self, cost, lhs=None, rhs=None, bounds=None):
@@ -252,7 +252,8 @@ class Truth:
         if self.shares is not None and K == 1:
             places = self.at["w"][numbers:]
             contrasts = [
-                self.along([(places[s], 1.0), (places[t], -1.0)]) for s, t in permutations(range(len(places)), 2)
+                self.along([(places[s], 1.0), (places[t], -1.0)])
+                for s, t in permutations(range(len(places)), 2)
             ]
             out["regular", "factor", None] = [contrasts]
             for level in range(len(places)):

@@ -66,7 +66,9 @@ class Problem:
         for name in ("balance", "standardize"):
             parts.append(name if getattr(self, name) else f"no {name}")
         if self.Z is not None:
-            parts.append(f"priv {self.Z.shape[1]} {self.correcting} gamma {self.gamma:g} residual {self.residual:g}")
+            parts.append(
+                f"priv {self.Z.shape[1]} {self.correcting} gamma {self.gamma:g} residual {self.residual:g}"
+            )
         parts += ["factor"] * (self.factor is not None) + ["adjust"] * (self.adjust is not None)
         parts += ["weighted"] * bool(np.ptp(self.weights) > 0)
         return ", ".join(parts)
@@ -107,7 +109,9 @@ def make_problem(seed: int) -> Problem:
     if privileged:
         problem = replace(
             problem,
-            Z=np.column_stack([np.abs(score - np.median(score)), rng.normal(size=n)])[:, : rng.integers(1, 3)],
+            Z=np.column_stack([np.abs(score - np.median(score)), rng.normal(size=n)])[
+                :, : rng.integers(1, 3)
+            ],
             gamma=float(rng.choice([0.1, 1.0, 10.0])),
             residual=float(rng.choice([np.inf, 1.5, 5.0])),
             correcting=str(rng.choice(["sides", "sides", "shared"])) if family == "binary" else "sides",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from definitions import Truth
-from problems import Problem
+from fuzz_definitions import Truth
+from fuzz_problems import Problem
 
 from relbounds.design import make_design
 from relbounds.linear.equivalent import equivalent_models
@@ -124,6 +124,8 @@ def rows_of(spec, problem):
         elif key.part == "regular" and key.term in numbers:
             out.append((("regular", numbers.index(key.term), None), i))
         elif key.part == "regular" and key.term == "site":
-            label = None if key.label is None else levels.index(key.label.removeprefix("site[").removesuffix("]"))
+            label = (
+                None if key.label is None else levels.index(key.label.removeprefix("site[").removesuffix("]"))
+            )
             out.append((("regular", "factor", label), i))
     return out

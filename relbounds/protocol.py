@@ -61,7 +61,7 @@ class Results(Kept):
     --------
     >>> import relbounds as rb
     >>> data = rb.simulate.paper_set(3, seed=1)
-    >>> isinstance(rb.relbounds(data.formula, data.data, C=1.0, probes=20), Results)
+    >>> isinstance(rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr"), Results)
     True
     """
 
@@ -111,7 +111,7 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.selected("irrelevant")
         ['x8', 'x9', 'x10']
         """
@@ -137,7 +137,7 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.selected_formula("strong")
         'y ~ x1 + x2 + x3'
         """
@@ -172,7 +172,7 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> print(fit.summary())
                                 Relevance bounds...
         """
@@ -210,7 +210,7 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.paper_table(columns=["upper", "relevance"]).heads
         ('feature', 'upper', 'relevance')
         """
@@ -235,7 +235,7 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> print(fit.to_latex(caption="Bounds").splitlines()[2])
         \caption{Bounds}
         """
@@ -258,7 +258,7 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.to_markdown(columns=["upper", "relevance"]).splitlines()[0]
         '| feature | upper | relevance |'
         """
@@ -281,7 +281,8 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> rb.relbounds(data.formula, data.data, C=1.0, probes=10).to_html().strip().startswith("<table")
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
+        >>> fit.to_html().strip().startswith("<table")
         True
         """
         return self.paper_table(**options).to_html(path)
@@ -306,7 +307,7 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.to_csv().splitlines()[0][:17]
         'feature,part,term'
         """
@@ -331,7 +332,7 @@ class Results(Kept):
         --------
         >>> import tempfile, relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     fit.to_word(folder + "/table.docx").name
         'table.docx'
@@ -349,9 +350,9 @@ class Results(Kept):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> print(fit.methods_text())
-        The relevance of 4 features for the binary response y with 2 levels was measured on 60 observations. ...
+        The relevance of 4 terms for the binary response y with 2 levels was measured on 60 observations. ...
         """
         return self.facts.methods
 
@@ -367,6 +368,15 @@ class Results(Kept):
         Returns
         -------
         Path
+
+        Examples
+        --------
+        >>> import tempfile, relbounds as rb
+        >>> data = rb.simulate.paper_set(3, seed=1).data
+        >>> fit = rb.svor("y ~ x1 + x2", data, kernel="linear", C=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     fit.write_report(folder + "/report.html").name
+        'report.html'
         """
         return self._write_report(path, title)
 

@@ -71,7 +71,7 @@ class RelboundsResults(Results):
     --------
     >>> import relbounds as rb
     >>> data = rb.simulate.paper_set(3, seed=1)
-    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
     >>> fit.selected("strong")
     ['x1', 'x2', 'x3']
     """
@@ -193,7 +193,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.decision_function(data.data.head(3)).shape
         (3,)
         """
@@ -237,7 +237,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> len(fit.predict(data.data.head(3)))
         3
         >>> fit.predict(data.data.head(3), type="prob").sum(axis=1).round(6).tolist()
@@ -281,7 +281,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> len(fit.probabilities.offsets)
         4
         """
@@ -307,7 +307,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.calibration(bins=2)["n"].tolist()
         [30, 30]
         """
@@ -331,7 +331,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.paper_set(3, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.score(data.data) < 0.1
         True
         """
@@ -401,7 +401,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.constrain({"x2": "off"}).table.loc["x3", "relevance"]
         'strong'
         """
@@ -429,7 +429,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.substitutes("x2").loc["x3", "role"]
         'replaces'
         """
@@ -519,7 +519,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.groups(k=3).members[2]
         ['x2', 'x3']
         """
@@ -545,7 +545,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.sweep_delta([0.001, 0.01]).deltas.tolist()
         [0.001, 0.01]
         """
@@ -571,7 +571,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.stability(n_resamples=2).n_resamples
         2
         """
@@ -597,7 +597,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> fit.cheapest({"x2": 500}, other=1).formula
         'y ~ x1 + x3'
         """
@@ -621,7 +621,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> rb.relbounds(data.formula, data.data, C=1.0, probes=10).risk_bound().vacuous
+        >>> rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr").risk_bound().vacuous
         True
         """
         from relbounds.explore.risk import risk_bound
@@ -636,7 +636,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, delta=0.01, control="fdr")
         >>> fit.correcting.columns.tolist()
         ['too high', 'too low']
         """
@@ -652,7 +652,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, delta=0.01, control="fdr")
         >>> fit.correcting_bounds.index.tolist()[:2]
         [('z1', 'too high'), ('z1', 'too low')]
         """
@@ -672,7 +672,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, delta=0.01, control="fdr")
         >>> fit.difficulty().columns.tolist()[:3]
         ['y', 'predicted', 'slack']
         """
@@ -727,7 +727,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot()
+        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr").plot()
         >>> len(ax.get_yticklabels())
         4
         """
@@ -770,7 +770,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_groups(k=3)
+        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr").plot_groups(k=3)
         """
         from relbounds.show.figures.groups import plot_groups
 
@@ -810,7 +810,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.datasets.load_severity()
-        >>> fit = rb.relbounds("severity ~ stiffness + crp + sex", data, C=0.1)
+        >>> fit = rb.relbounds("severity ~ stiffness + crp + sex", data, C=0.1, delta=0.05, control="fdr")
         >>> [label.get_text() for label in fit.plot_level_contrasts("sex").get_yticklabels()]
         ['male - female']
         """
@@ -855,7 +855,8 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_sweep_delta(delta=[0.001, 0.1])
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
+        >>> ax = fit.plot_sweep_delta(delta=[0.001, 0.1])
         """
         from relbounds.show.figures.sweep_delta import plot_sweep_delta
 
@@ -895,7 +896,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_stability(n_resamples=2)
+        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr").plot_stability(n_resamples=2)
         """
         from relbounds.show.figures.stability import plot_stability
 
@@ -921,7 +922,7 @@ class RelboundsResults(Results):
         >>> import matplotlib; matplotlib.use("Agg")
         >>> import relbounds as rb
         >>> data = rb.simulate.privileged("noise", n=60, strong=2, weak=0, family="binary", seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, probes=5)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, gamma=1.0, residual=2.0, delta=0.01, control="fdr")
         >>> ax = fit.plot_difficulty(most=10)
         """
         from relbounds.show.figures.difficulty import plot_difficulty
@@ -950,7 +951,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_scores()
+        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr").plot_scores()
         """
         from relbounds.show.figures.scores import Scores, plot_scores
 
@@ -986,7 +987,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> ax = rb.relbounds(data.formula, data.data, C=[0.1, 1.0], probes=10).plot_tuning()
+        >>> ax = rb.relbounds(data.formula, data.data, C=[0.1, 1.0], bounds=False).plot_tuning()
         """
         from relbounds.show.figures.tuning import plot_tuning
 
@@ -1011,7 +1012,7 @@ class RelboundsResults(Results):
         --------
         >>> import relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, probes=10).plot_calibration(bins=3)
+        >>> ax = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr").plot_calibration(bins=3)
         """
         from relbounds.show.figures.calibration import plot_calibration
 
@@ -1038,7 +1039,7 @@ class RelboundsResults(Results):
         >>> rng = np.random.default_rng(0)
         >>> data = pd.DataFrame({"x": rng.normal(size=90), "status": rng.random(90) < 0.7})
         >>> data["time"] = np.exp(data["x"] + 0.5 * rng.normal(size=90))
-        >>> fit = rb.relbounds("Surv(time, status) ~ x", data, C=1.0, delta=0.05)
+        >>> fit = rb.relbounds("Surv(time, status) ~ x", data, C=1.0, bounds=False)
         >>> fit.survival_curves()["group"].unique().tolist()
         ['lowest third', 'middle third', 'highest third']
         """
@@ -1089,7 +1090,7 @@ class RelboundsResults(Results):
         >>> rng = np.random.default_rng(0)
         >>> data = pd.DataFrame({"x": rng.normal(size=90), "status": rng.random(90) < 0.7})
         >>> data["time"] = np.exp(data["x"] + 0.5 * rng.normal(size=90))
-        >>> ax = rb.relbounds("Surv(time, status) ~ x", data, C=1.0, delta=0.05).plot_survival()
+        >>> ax = rb.relbounds("Surv(time, status) ~ x", data, C=1.0, bounds=False).plot_survival()
         """
         from relbounds.show.figures.survival import plot_survival
 
@@ -1128,7 +1129,7 @@ class RelboundsResults(Results):
         --------
         >>> import tempfile, relbounds as rb
         >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
-        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     fit.write_report(folder + "/report.html", groups=False).name
         'report.html'
@@ -1250,7 +1251,7 @@ def load(path: str | Path, functions: Mapping[str, Any] | None = None) -> Any:
     --------
     >>> import tempfile, relbounds as rb
     >>> data = rb.simulate.paper_set(3, seed=1)
-    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=20)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rb.load(fit.save(folder + "/fit.relbounds")).selected("strong")
     ['x1', 'x2', 'x3']

@@ -194,6 +194,13 @@ class ForestResults(Results):
         Returns
         -------
         Axes
+
+        Examples
+        --------
+        >>> import matplotlib; matplotlib.use("Agg")
+        >>> import relbounds as rb
+        >>> data = rb.simulate.binary(n=60, strong=1, weak=0, irrelevant=1, seed=1)
+        >>> ax = rb.forest_relevance(data.formula, data.data, repeats=1, probes=4, folds=3).plot()
         """
         from relbounds.show.figures.bounds import plot_bounds  # loaded when a figure is asked for
 

@@ -142,9 +142,19 @@ class SvorResults(Results):
     # -- predictions ---------------------------------------------------------------------------------------
 
     def decision_function(self, newdata: Any = None, *, kernel: np.ndarray | None = None) -> pd.Series:
-        """Return f(x); None means the training rows; privileged columns are never needed.
+        """Return the decision function f(x); privileged columns are never needed.
 
-        With a precomputed kernel give `kernel`, the kernel values between the new rows and the training rows.
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            With the columns that the regular part reads; None means the training rows.
+        kernel : ndarray, optional
+            With a precomputed kernel: its values between the new rows and the training rows.
+
+        Returns
+        -------
+        Series
+            One value a row; missing where a feature is.
 
         Examples
         --------
@@ -236,7 +246,20 @@ class SvorResults(Results):
         return fit_proportional_odds(y, y, len(self.levels), held[known], design.weights[known])
 
     def score(self, newdata: Any = None, metric: str = "mmae", *, kernel: np.ndarray | None = None) -> float:
-        """Return "mze", "mae" or "mmae" on data that hold the response; None means the training rows.
+        """Return how wrong predictions are.
+
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            With the response; None means the training rows.
+        metric : {"mmae", "mae", "mze"}
+            The mean over levels of the mean absolute difference in levels; that mean over rows; the share wrong.
+        kernel : ndarray, optional
+            With a precomputed kernel: its values between the rows and the training rows.
+
+        Returns
+        -------
+        float
 
         Examples
         --------

@@ -44,8 +44,8 @@ class Comparison:
     --------
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
-    >>> one = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, probes=10)
-    >>> two = rb.relbounds("severity ~ age + stiffness + sodium + crp", data, C=0.1, probes=10)
+    >>> one = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, delta=0.05, control="fdr")
+    >>> two = rb.relbounds("severity ~ age + stiffness + sodium + crp", data, C=0.1, delta=0.05, control="fdr")
     >>> rb.compare_fits({"two": one, "three": two}).table["two"].loc["crp"].isna().all()
     np.True_
     """
@@ -62,7 +62,7 @@ class Comparison:
         --------
         >>> import relbounds as rb
         >>> data = rb.datasets.load_severity()
-        >>> fit = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, probes=10)
+        >>> fit = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, delta=0.05, control="fdr")
         >>> rb.compare_fits({"one": fit}).paper().heads
         ('', 'one')
         """
@@ -135,7 +135,7 @@ def compare_fits(fits: Mapping[str, HasFacts]) -> Comparison:
     --------
     >>> import relbounds as rb
     >>> data = rb.datasets.load_severity()
-    >>> fit = rb.relbounds("severity ~ age + stiffness + crp + esr", data, C=0.1, probes=10)
+    >>> fit = rb.relbounds("severity ~ age + stiffness + crp + esr", data, C=0.1, delta=0.1, control="fdr")
     >>> both = rb.compare_fits({"all": fit, "no crp": fit.constrain({"crp": "off"})})
     >>> both.table.loc["esr", ("no crp", "relevance")]
     'strong'

@@ -172,7 +172,8 @@ def _classes_in_words(table: pd.DataFrame) -> list[tuple[str, str]]:
 
 def table_section(facts: Facts, title: str, *figures: Any) -> Section:
     """Return figures and the table under them."""
-    return Section(title, (*figures, table_block(paper_table(facts, columns=facts.columns))))
+    shown = [name for name in facts.columns if name in facts.table]
+    return Section(title, (*figures, table_block(paper_table(facts, columns=shown))))
 
 
 def data_section(design: Design) -> Section:

@@ -31,7 +31,8 @@ class FitSummary(Summary):
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"upper": [0.3]}, index=["<b>"])
-    >>> "&lt;b&gt;" in summarise(Facts("Bounds", "y ~ .", "y", table=table, columns=("upper",))).as_html()
+    >>> facts = Facts("Bounds", "y ~ .", "y", table=table, columns=("upper",), left=(("Response:", "y"),))
+    >>> "&lt;b&gt;" in summarise(facts).as_html()
     True
     """
 

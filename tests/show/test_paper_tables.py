@@ -419,3 +419,25 @@ def test_report_opens_in_a_browser_without_errors(tmp_path):
     )  # fmt: skip
     assert "CONSOLE" not in done.stderr
     assert (tmp_path / "report.png").stat().st_size > 20_000
+
+
+def test_a_report_shows_names_as_text(tmp_path):
+    from relbounds.show.figures.bounds import plot_bounds
+    from relbounds.show.report import (
+        figure_block,
+        methods_section,
+        summary_section,
+        table_section,
+        write_page,
+    )
+
+    facts = nasty_facts()
+    drawn = figure_block(plot_bounds(facts), "A <figure> of $ and --> names")
+    sections = [summary_section(facts), table_section(facts, "Relevance", drawn), methods_section(facts)]
+    text = write_page(facts, sections, tmp_path / "report.html", title="<h1>x</h1>").read_text(
+        encoding="utf-8"
+    )
+    said, tags = read_page(text)
+    parse(text)
+    assert not tags & {"script", "b", "i", "u"} and "<h1>x</h1>" in said
+    assert all(name in said for name in visible_nasty())

@@ -15,7 +15,7 @@ untell <- function(x) {
   switch(kind,
     frame = as_frame(x$columns, x$rows),
     series = named_values(x),
-    matrix = matrix(unlist(x$values), ncol = x$columns),
+    matrix = matrix(as.double(unlist(x$values)), ncol = x$columns),
     lapply(x[setdiff(names(x), ".kind")], untell)
   )
 }

@@ -170,13 +170,13 @@ plot_stability.relbounds <- function(object, n_resamples = 50, fraction = NULL, 
 #'   `observed` (share), `low` and `high` (95 % limits of the share), `n`.
 #' @examplesIf relbounds::relbounds_available()
 #' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 1)
-#' calibration(fit, bins = 3)
+#' calibration_table(fit, bins = 3)
 #' @export
-calibration <- function(object, ...) UseMethod("calibration")
+calibration_table <- function(object, ...) UseMethod("calibration_table")
 
-#' @rdname calibration
+#' @rdname calibration_table
 #' @export
-calibration.relbounds <- function(object, bins = 10, ...) {
+calibration_table.relbounds <- function(object, bins = 10, ...) {
   check_arguments()
   ask(object, "calibration", bins = bins)
 }
@@ -189,7 +189,7 @@ plot_calibration <- function(object, ...) UseMethod("plot_calibration")
 #' @export
 plot_calibration.relbounds <- function(object, bins = 10, legend = TRUE, title = NULL, ...) {
   check_arguments()
-  table <- calibration(object, bins)
+  table <- calibration_table(object, bins)
   table$event <- factor(table$event, levels = unique(table$event))
   colours <- level_colours(nlevels(table$event))
   show_figure(

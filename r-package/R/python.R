@@ -7,6 +7,8 @@ bridge <- new.env(parent = emptyenv())
   # Inside a Python process, that Python lends itself; reticulate need not look for another.
   if (identical(getOption("relbounds.host"), "rpy2")) return(invisible())
   declare_python()
+  if (isNamespaceLoaded("parsnip")) try(relbounds_parsnip(), silent = TRUE) else
+    setHook(packageEvent("parsnip", "onLoad"), function(...) try(relbounds_parsnip(), silent = TRUE))
   # Tells reticulate which environment to prefer when Python starts. If Python runs already, the choice is made, and
   # a delayed import would load at once: then the first call must do it, and say what is missing.
   if (!reticulate::py_available(initialize = FALSE)) {

@@ -107,7 +107,9 @@ relbounds <- function(formula, data = NULL, family = "auto", order = "auto", bal
   designs <- lapply(if (is.null(sets)) list(data) else sets, describe)
   sent <- lapply(designs, design_for_python, family = family, standardize = standardize)
   answer <- if (is.null(sets)) python_call("fit", sent[[1]], options) else python_call("fit_imputed", sent, options)
-  new_relbounds(answer, remember(designs[[1]]), call)
+  fit <- new_relbounds(answer, remember(designs[[if (is.null(sets)) 1L else answer$nearest]]), call)
+  fit$imputations <- answer$imputations
+  fit
 }
 
 #' The papers' settings

@@ -20,6 +20,9 @@ from relbounds.interop.plain import as_plain, make_design
 from relbounds.interop.svor import svor
 from relbounds.interop.tell import columns, scalar, series, whole
 from relbounds.interop.words import in_r
+from relbounds.linear.imputed import fit_imputed
+from relbounds.options import make_options
+from relbounds.parallel import one_thread
 
 NEEDED = (
     "numpy",
@@ -61,6 +64,7 @@ def call(name: str, arguments: list[Any] | Mapping[str, Any]) -> dict[str, Any]:
 def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
     functions: dict[str, Callable[..., Any]] = {
         "fit": fit,
+        "fit_imputed": imputed,
         "forest": forest,
         "svor": svor,
         "published": published,
@@ -101,6 +105,15 @@ def _message(error: Exception) -> str:
 def fit(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Fit the design that R described."""
     return as_plain(fit_design(make_design(design), **options))
+
+
+def imputed(designs: list[Mapping[str, Any]], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Fit the designs of several completed data sets and pool them; say whose model it is that predicts."""
+    made = [make_design(design) for design in designs]
+    with one_thread():
+        fitted = fit_imputed(made, make_options(**options))
+    which = next(k for k, design in enumerate(made) if design is fitted.design)
+    return {**as_plain(rb.RelboundsResults(fitted)), "nearest": which + 1, "imputations": len(made)}
 
 
 def published() -> dict[str, Any]:

@@ -138,6 +138,3 @@ def fit_multinomial(y: NDArray[np.int64], scores: FloatArray, weights: FloatArra
 
     found = minimize(value, np.zeros(K), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 1000}).x
     return Probabilities(False, float(found[-1]) / spread, np.concatenate([[0.0], found[:-1]]))
-
-
-# -- calibration ---------------------------------------------------------------------------------------------

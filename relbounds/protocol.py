@@ -25,7 +25,7 @@ A new kind of fit subclasses :class:`Results`, says what it shows in `facts`, an
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -66,7 +66,7 @@ class Results(Kept):
     """
 
     _title: ClassVar[str]
-    _formats = FORMATS
+    _formats: ClassVar[Mapping[type, Any]] = FORMATS
 
     def __init__(self, design: Design, table: pd.DataFrame, notes: tuple[str, ...]) -> None:
         self._design, self._notes = design, notes
@@ -150,13 +150,27 @@ class Results(Kept):
 
     # -- predictions ---------------------------------------------------------------------------------------
 
+    @abstractmethod
     def predict(self, newdata: Any = None, type: str = "class") -> Any:
-        """Predict levels or numbers; None means the training rows."""
-        raise OptionError(f"A {self._title} keeps no model to predict with.")
+        """Predict levels or numbers, or what is behind them; None means the training rows.
 
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            With the columns that the regular part reads.
+        type : {"class", "score", "prob"}
+            Levels (or numbers), scores, or probabilities of levels.
+        """
+
+    @abstractmethod
     def score(self, newdata: Any = None) -> float:
-        """Return how good predictions are on data that hold the response; None means the training rows."""
-        raise OptionError(f"A {self._title} keeps no model to score.")
+        """Return how good predictions are; None means the training rows.
+
+        Parameters
+        ----------
+        newdata : DataFrame, optional
+            With the response.
+        """
 
     # -- showing -------------------------------------------------------------------------------------------
 

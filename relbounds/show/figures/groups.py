@@ -21,6 +21,7 @@ from relbounds.show.figures.style import (
     class_handles,
     dashed_handle,
     faint,
+    haloed,
     ink,
     label_lines,
     label_width,
@@ -127,7 +128,7 @@ def _draw_tree(side: Axes, groups: Any, leaves: Sequence[int]) -> None:
     for group, (x, y) in top.items():
         said = f"{group}: needed together" if group in needed else str(group)
         side.annotate(said, (x, y), xytext=(2, 2), textcoords="offset points", fontsize=SMALL,
-                      color=shade[group], va="bottom")  # fmt: skip
+                      color=shade[group], va="bottom", path_effects=haloed(side), zorder=4)  # fmt: skip
     side.axvline(groups.height, color=ink(side), linewidth=0.8, linestyle=DASHED)
     side.set_xlim(0.0, (1.4 if needed else 1.08) * max(tallest, float(groups.height)))
     side.set_xlabel("distance")

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from relbounds.api import fit_design
+from relbounds.checks import choice
 from relbounds.design import design_from_arrays
 from relbounds.design.weights import check_weights
 from relbounds.errors import DataError, MissingExtraError, OptionError, RelboundsWarning
@@ -29,6 +30,25 @@ except ImportError as error:
     ) from error
 
 
+# Options that both estimators hand on as they are.
+SHARED = (
+    *(
+        "C",
+        "gamma",
+        "delta",
+        "tolerance",
+        "control",
+        "alpha",
+        "probes",
+        "level",
+        "cv",
+        "privileged",
+        "residual",
+    ),
+    *("bounds", "solver", "n_jobs"),
+)
+
+
 class _Relbounds(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """What the two estimators share: options, the fit, and the selection of features."""
 
@@ -39,10 +59,7 @@ class _Relbounds(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         names = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
-        if sample_weight is None and isinstance(self.weights, str):
-            sample_weight = self.weights
-        if self.select not in ("relevant", "strong"):
-            raise OptionError(f"select={self.select!r} is not known; use 'relevant' or 'strong'.")
+        choice("select", self.select, ("relevant", "strong"))
         design = design_from_arrays(
             X,
             y,
@@ -54,9 +71,13 @@ class _Relbounds(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             weights=sample_weight,
             standardize=self.standardize,
         )
-        shared = ("C", "gamma", "delta", "tolerance", "probes", "level", "cv", "privileged", "residual")
-        options |= {name: getattr(self, name) for name in (*shared, "solver", "n_jobs")}
+        options |= {name: getattr(self, name) for name in SHARED}
         self.results_ = fit_design(design, seed=_seed(self.random_state), progress=False, **options)
+        if not self.results_.options["bounds"]:
+            # an earlier fit of this object may have left its own
+            for name in ("relevance_bounds_", "relevance_"):
+                vars(self).pop(name, None)
+            return
         table = self.results_.table
         table = table[table["part"] == "regular"]
         # A constant feature has no interval: no model uses it.
@@ -70,6 +91,11 @@ class _Relbounds(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
+        if not hasattr(self, "relevance_"):
+            raise OptionError(
+                "The model was fitted without bounds (bounds=False), so no feature can be selected; fit it with "
+                "bounds=True."
+            )
         wanted = ("strong",) if self.select == "strong" else ("strong", "weak")
         return np.isin(self.relevance_.astype(str), wanted)
 
@@ -82,10 +108,12 @@ class RelboundsClassifier(ClassifierMixin, _Relbounds):  # type: ignore[misc]
     levels : sequence or None
         The classes from lowest to highest. None sorts them, which is right for numbers; for three or more
         classes named by text a warning shows the order taken.
-    order, C, gamma, delta, tolerance, probes, level, cv, privileged, residual, correcting, solver, n_jobs
+    order, balance, C, gamma, delta, tolerance, control, alpha, probes, level, cv, privileged, residual, correcting
         As in :func:`relbounds.relbounds`.
-    weights : None
-        Give weights to `fit` as `sample_weight`.
+    bounds : bool
+        False fits and predicts only, which is all that `GridSearchCV` and `cross_val_score` need.
+    solver, n_jobs
+        As in :func:`relbounds.relbounds`.
     standardize : bool
         Bring every feature to mean 0 and standard deviation 1.
     select : {"relevant", "strong"}
@@ -120,39 +148,45 @@ class RelboundsClassifier(ClassifierMixin, _Relbounds):  # type: ignore[misc]
         self,
         *,
         levels: Sequence[Any] | None = None,
-        order: str = "explicit",
+        order: str = "auto",
+        balance: bool = True,
         C: float | Sequence[float] | None = None,
         gamma: float | Sequence[float] | None = None,
-        delta: float | str = "1se",
+        delta: float | str = "resample",
         tolerance: str = "split",
+        control: str = "fwer",
+        alpha: float = 0.05,
         probes: int = 50,
         level: float = 0.999,
         cv: int = 5,
-        weights: str | None = None,
         standardize: bool = True,
-        privileged: str = "slack",
+        privileged: str = "auto",
         residual: float | str = math.inf,
         correcting: str = "sides",
         select: str = "relevant",
+        bounds: bool = True,
         solver: str = "auto",
         n_jobs: int = 1,
         random_state: Any = 0,
     ) -> None:
         self.levels = levels
         self.order = order
+        self.balance = balance
         self.C = C
         self.gamma = gamma
         self.delta = delta
         self.tolerance = tolerance
+        self.control = control
+        self.alpha = alpha
         self.probes = probes
         self.level = level
         self.cv = cv
-        self.weights = weights
         self.standardize = standardize
         self.privileged = privileged
         self.residual = residual
         self.correcting = correcting
         self.select = select
+        self.bounds = bounds
         self.solver = solver
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -195,6 +229,7 @@ class RelboundsClassifier(ClassifierMixin, _Relbounds):  # type: ignore[misc]
             Z,
             [f"{label}" for label in self.classes_.tolist()],
             order=self.order,
+            balance=self.balance,
             correcting=self.correcting,
         )
         return self
@@ -242,7 +277,11 @@ class RelboundsRegressor(RegressorMixin, _Relbounds):  # type: ignore[misc]
 
     Parameters
     ----------
-    C, gamma, epsilon, delta, tolerance, probes, level, cv, privileged, residual, solver, n_jobs
+    C, gamma, epsilon, delta, tolerance, control, alpha, probes, level, cv, privileged, residual
+        As in :func:`relbounds.relbounds`.
+    bounds : bool
+        False fits and predicts only, which is all that `GridSearchCV` and `cross_val_score` need.
+    solver, n_jobs
         As in :func:`relbounds.relbounds`.
     standardize : bool
         Bring every feature to mean 0 and standard deviation 1.
@@ -266,23 +305,24 @@ class RelboundsRegressor(RegressorMixin, _Relbounds):  # type: ignore[misc]
     [True, False, True, False]
     """
 
-    weights = None
-
     def __init__(
         self,
         *,
         C: float | Sequence[float] | None = None,
         gamma: float | Sequence[float] | None = None,
         epsilon: float | Sequence[float] | None = None,
-        delta: float | str = "1se",
+        delta: float | str = "resample",
         tolerance: str = "split",
+        control: str = "fwer",
+        alpha: float = 0.05,
         probes: int = 50,
         level: float = 0.999,
         cv: int = 5,
         standardize: bool = True,
-        privileged: str = "slack",
+        privileged: str = "auto",
         residual: float | str = math.inf,
         select: str = "relevant",
+        bounds: bool = True,
         solver: str = "auto",
         n_jobs: int = 1,
         random_state: Any = 0,
@@ -292,6 +332,8 @@ class RelboundsRegressor(RegressorMixin, _Relbounds):  # type: ignore[misc]
         self.epsilon = epsilon
         self.delta = delta
         self.tolerance = tolerance
+        self.control = control
+        self.alpha = alpha
         self.probes = probes
         self.level = level
         self.cv = cv
@@ -299,6 +341,7 @@ class RelboundsRegressor(RegressorMixin, _Relbounds):  # type: ignore[misc]
         self.privileged = privileged
         self.residual = residual
         self.select = select
+        self.bounds = bounds
         self.solver = solver
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -22,7 +22,9 @@ def simulated():
 
 
 def quick(**options):
-    return RelboundsClassifier(**{"C": 1.0, "probes": 4} | options)
+    # one order and published noise: quick
+    fixed = {"C": 1.0, "order": "explicit", "delta": 0.05, "control": "published", "probes": 4}
+    return RelboundsClassifier(**fixed | options)
 
 
 EXPECTED = {
@@ -31,7 +33,11 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize(
-    "estimator", [RelboundsClassifier(C=1.0, probes=2), RelboundsRegressor(C=1.0, epsilon=0.1, probes=2)]
+    "estimator",
+    [
+        RelboundsClassifier(C=1.0, order="explicit", delta=0.05, control="published", probes=2),
+        RelboundsRegressor(C=1.0, epsilon=0.1, delta=0.05, control="published", probes=2),
+    ],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator):
@@ -41,7 +47,9 @@ def test_scikit_learn_checks(estimator):
 def test_the_same_numbers_as_the_formula(simulated):
     X, y = simulated
     model = quick(probes=20).fit(X, y)
-    fit = rb.relbounds("y ~ .", X.assign(y=y), C=1.0, probes=20)
+    fit = rb.relbounds(
+        "y ~ .", X.assign(y=y), C=1.0, order="explicit", delta=0.05, control="published", probes=20
+    )
     np.testing.assert_allclose(model.relevance_bounds_, fit.table[["lower", "upper"]].to_numpy(), atol=1e-9)
     assert model.relevance_.tolist() == fit.table["relevance"].tolist()
     assert model.get_feature_names_out().tolist() == fit.selected()
@@ -97,8 +105,6 @@ def test_weights_and_constant_features(simulated):
         quick().fit(X, y, sample_weight=weights).relevance_bounds_,
         quick().fit(X.iloc[20:], y.iloc[20:]).relevance_bounds_,
     )
-    with pytest.raises(ValueError, match="balance=True"):
-        quick(weights="balanced").fit(X, y)
     with pytest.warns(RelboundsWarning, match="'one'"):
         model = quick().fit(X.assign(one=1.0), y)
     assert model.relevance_bounds_[-1].tolist() == [0.0, 0.0] and not model.get_support()[-1]
@@ -152,3 +158,28 @@ def test_seeds():
         warnings.simplefilter("ignore")
         one, two = (quick(random_state=np.random.RandomState(5)).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(one.relevance_bounds_, two.relevance_bounds_)
+
+
+def test_without_bounds_it_fits_and_predicts_only(simulated, monkeypatch):
+    X, y = simulated
+    whole = quick().fit(X, y)
+    monkeypatch.setattr("relbounds.linear.fit.measure", lambda *_, **__: pytest.fail("bounds were computed"))
+    monkeypatch.setattr(
+        "relbounds.linear.fit.find_tolerance", lambda *_, **__: pytest.fail("a tolerance was")
+    )
+    bare = quick(bounds=False).fit(X, y)
+    np.testing.assert_array_equal(bare.predict(X), whole.predict(X))
+    assert not hasattr(bare, "relevance_") and not hasattr(bare, "relevance_bounds_")
+    with pytest.raises(OptionError, match="fit it with bounds=True"):
+        bare.get_support()
+    scores = cross_val_score(quick(bounds=False), X, y, cv=3)
+    assert len(scores) == 3 and np.isfinite(scores).all()
+    search = GridSearchCV(quick(bounds=False), {"C": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert search.best_params_["C"] in (0.1, 1.0)
+
+
+def test_bounds_of_an_earlier_fit_do_not_stay(simulated):
+    X, y = simulated
+    model = quick().fit(X, y)
+    assert model.relevance_.shape == (X.shape[1],)
+    assert not hasattr(model.set_params(bounds=False).fit(X, y), "relevance_")

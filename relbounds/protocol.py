@@ -25,7 +25,7 @@ A new kind of fit subclasses :class:`Results`, says what it shows in `facts`, an
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -66,7 +66,7 @@ class Results(Kept):
     """
 
     _title: ClassVar[str]
-    _formats: ClassVar[Mapping[type, Any]] = FORMATS
+    _formats = FORMATS
 
     def __init__(self, design: Design, table: pd.DataFrame, notes: tuple[str, ...]) -> None:
         self._design, self._notes = design, notes

@@ -119,4 +119,4 @@ def _transform_from_data(name: str, data: Any) -> Any:
     return revived
 
 
-FORMATS = {FactorRecipe: (factor_as_data, factor_from_data)}
+FORMATS: dict[type, Any] = {FactorRecipe: (factor_as_data, factor_from_data)}

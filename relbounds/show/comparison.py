@@ -19,9 +19,8 @@ STARS = {"strong": "**", "weak": "*"}
 COMPARED = ("lower", "upper", "relevance")
 PLACED = ("part", "term", "row")
 NOTE = (
-    "Least and greatest use of each term over all equivalent models, as shares of the best one's norm; "
-    "** strong: needed by every equivalent model; * weak: used by some; no mark: not distinguishable from noise. "
-    "A dash: not in the formula."
+    "In brackets: lower and upper of each term, {}. ** strong: needed by every equivalent model; * weak: used by some; "
+    "no mark: not distinguishable from noise. A dash: not in the formula."
 )
 
 
@@ -53,7 +52,7 @@ class Comparison:
     table: pd.DataFrame
     facts: pd.DataFrame
     places: pd.DataFrame
-    notes: tuple[str, ...] = (NOTE,)
+    notes: tuple[str, ...]
 
     def paper(self, caption: str = "", label: str = "", notes: bool = True) -> PaperTable:
         """Return the comparison as a table for a paper.
@@ -154,7 +153,8 @@ def compare_fits(fits: Mapping[str, HasFacts]) -> Comparison:
         {name: one.table[list(COMPARED)].reindex(places.index) for name, one in facts.items()}, axis=1
     )
     lines = pd.DataFrame({name: dict(one.compared) for name, one in facts.items()}).fillna("-")
-    return Comparison(table, lines, places, (NOTE, *_caveats(facts)))
+    measured = " or ".join(dict.fromkeys(one.measure for one in facts.values()))
+    return Comparison(table, lines, places, (NOTE.format(measured), *_caveats(facts)))
 
 
 def _facts_of(name: Any, fit: Any) -> Facts:

@@ -32,6 +32,8 @@ from relbounds.seeds import stream
 DRAWS = 999
 # The same for stand-ins, where a model a branch of the kept terms is scored.
 STANDIN_DRAWS = 499
+# With more observations than this, as few as the level allows.
+MANY_ROWS = 2000
 # Models fitted to permuted noise: as many as show what one in twenty reaches.
 REFITS = 19
 # More are fitted where alpha is smaller, down to this: they show noise, they decide nothing.
@@ -157,7 +159,7 @@ def _scores(
         blocks,
         response,
         score.order,
-        draws=_enough(STANDIN_DRAWS, options.alpha - level),
+        draws=_enough(STANDIN_DRAWS if response.n <= MANY_ROWS else 0, options.alpha - level),
         rng=stream(options.seed, "stand-ins", which),
         adjust=adjust,
         cluster=design.cluster,

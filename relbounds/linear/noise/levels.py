@@ -9,20 +9,22 @@ term are adjusted by Holm's method.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.linear.noise.moves import IntArray, make_rows, maps_of
+from relbounds.linear.noise.moves import IntArray, Rows, make_moves, make_rows, maps_of, stay
 from relbounds.linear.noise.score import (
-    CHUNK,
     TIE,
     Loads,
+    Moved,
     Terms,
+    chunk_of,
     make_loads,
     make_terms,
+    move_loads,
     partial_values,
     score_values,
 )
@@ -111,7 +113,7 @@ def level_test(
     >>> y = (rng.logistic(size=150) + 2 * (codes == 1) > 0.5).astype(int)
     >>> found = level_test(codes, Response("binary", y))
     >>> (found.p_adjusted <= 0.05).tolist(), np.sign(found.statistic).tolist()
-    ([False, True, True], [-1.0, 1.0, -1.0])
+    ([True, True, True], [-1.0, 1.0, -1.0])
     """
     L = int(codes.max()) + 1 if count is None else count
     seen = (np.asarray(codes)[:, None] == np.arange(L)[None, :]).astype(float)
@@ -152,12 +154,10 @@ def column_test(
     loads = make_loads(_model(response, kept, adjust), _given(n, kept, adjust))
     rows = make_rows(n, cluster, columns)
     terms = make_terms(list(np.asarray(columns, dtype=float).T), adjust)
-    observed = partial_values(terms, loads, np.arange(n)[None, :])[0]
-    reached = np.zeros(terms.count)
-    for some in _pieces(draws, n):
-        values = partial_values(terms, loads, maps_of(rows, seed, some), rows.one_to_one)
-        reached += np.sum(np.abs(values) >= np.abs(observed) * (1 - TIE), axis=0)
-    p = (1 + reached) / (1 + draws)
+    observed = partial_values(terms, move_loads(loads, stay(n)))[0]
+    p = _own_tails(
+        np.abs(observed), lambda given: np.abs(partial_values(terms, given)), loads, (rows, seed, draws)
+    )
     return RowsFound(observed, p, holm(p), draws)
 
 
@@ -258,12 +258,8 @@ def _tails(
     seed, draws, cluster = how
     n = len(block)
     rows = make_rows(n, cluster, block)
-    observed = score_values(terms, loads, np.arange(n)[None, :])[0]
-    reached = np.zeros(terms.count)
-    for some in _pieces(draws, n):
-        values = score_values(terms, loads, maps_of(rows, seed, some), rows.one_to_one)
-        reached += np.sum(values >= observed * (1 - TIE), axis=0)
-    p = (1 + reached) / (1 + draws)
+    observed = score_values(terms, move_loads(loads, stay(n)))[0]
+    p = _own_tails(observed, lambda given: score_values(terms, given), loads, (rows, seed, draws))
     if loads.residuals.shape[1] > 1:
         return observed, p
     # the basis of a single column is the column itself, scaled: its score has the column's sign
@@ -273,6 +269,15 @@ def _tails(
     return observed * sign, p
 
 
-def _pieces(draws: int, n: int) -> list[range]:
-    size = max(1, CHUNK // max(n, 1))
-    return [range(first, min(first + size, draws)) for first in range(0, draws, size)]
+def _own_tails(
+    observed: FloatArray, values: Callable[[Moved], FloatArray], loads: Loads, how: tuple[Rows, int, int]
+) -> FloatArray:
+    """Return the share of draws, the observed one among them, in which each statistic reaches the observed one."""
+    rows, seed, draws = how
+    reached = np.zeros(len(observed))
+    size = chunk_of(loads)
+    for first in range(0, draws, size):
+        maps = maps_of(rows, seed, range(first, min(first + size, draws)))
+        found = values(move_loads(loads, make_moves(maps, rows.one_to_one)))
+        reached += np.sum(found >= observed * (1 - TIE), axis=0)
+    return (1 + reached) / (1 + draws)

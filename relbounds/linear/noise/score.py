@@ -20,7 +20,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.linear.noise.moves import IntArray, Rows, make_rows, maps_of, moved
+from relbounds.linear.noise.moves import (
+    TOGETHER,
+    IntArray,
+    Moves,
+    Rows,
+    make_moves,
+    make_rows,
+    maps_of,
+    moved,
+    stay,
+)
 from relbounds.linear.noise.smooth import FloatArray, Response, Smooth, fit_smooth
 
 # Values equal up to this, relative to the observed one, are ties: rounding must not decide.
@@ -39,12 +49,18 @@ TOGETHER_SHARE, TOGETHER_COST = 1 / 4, 4_000_000
 RANK = 1e-8
 # Weights that vary less than this, relative to their mean, are constant, which saves a product each.
 EVEN = 1e-10
-# Numbers that one chunk of statistics may hold: a matter of memory (about 30 MB) and of nothing else.
-CHUNK = 4_000_000
+# Directions that carry less than this share of a column's information are left out of what kept terms take from it:
+# moves a statistic by half as much, and saves a product each.
+SLIGHT = 1e-3
+# Numbers that one chunk of statistics may hold: a matter of memory (about 50 MB) and of nothing else.
+CHUNK = 6_000_000
 # Columns of a term above which its information uses the mean weight: pairs of columns grow with the square.
 WIDE = 40
 # Draws of the first look: when they already show that the block is not rejected, the rest are not drawn.
 FIRST = 199
+# With more observations than this the first look also ends where none of its draws reaches the observed value. The
+# chance that this rejects where all draws would not is below (1 - alpha)^FIRST / FIRST, about 1e-6.
+MANY_ROWS = 2000
 # Kept columns at most, as a share of the observations; a model with more describes chance.
 ROOM = 1 / 3
 
@@ -210,22 +226,59 @@ def make_loads(smooth: Smooth, columns: FloatArray | None = None) -> Loads:
     # few directions carry all of it
     if m:
         values, vectors = np.linalg.eigh(cross.T @ cross)
-        cross = cross @ vectors[:, values > EVEN * max(scale, 1e-300)]
+        cross = cross @ vectors[:, values > SLIGHT * max(scale, 1e-300)]
     kept = np.zeros((n, 0)) if columns is None else basis_of(columns - columns.mean(axis=0), 0.0)
     return Loads(smooth.residuals, mean, None if even else varying, cross.reshape(n, s, -1), kept)
 
 
-def score_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool = True) -> FloatArray:
+@dataclass(frozen=True)
+class Moved:
+    """A smooth model whose observations changed places, instead of the columns: weights, (draws, n) each."""
+
+    draws: int
+    mean: FloatArray
+    residuals: list[FloatArray]
+    cross: list[list[FloatArray]]
+    curved: dict[tuple[int, int], FloatArray]
+    kept: list[FloatArray]
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to explain."""
+        return not np.any(self.mean) or not any(np.any(one) for one in self.residuals)
+
+
+def move_loads(loads: Loads, moves: Moves) -> Moved:
+    """Move the weights of a smooth model by row maps.
+
+    Examples
+    --------
+    >>> loads = make_loads(fit_smooth(Response("binary", np.array([0, 1, 1, 0]))))
+    >>> move_loads(loads, make_moves(np.array([[1, 0, 2, 3]]))).residuals
+    [array([[ 0.5, -0.5,  0.5, -0.5]])]
+    """
+    s, m = loads.mean.shape[0], loads.cross.shape[2]
+    pairs = [(a, b) for a in range(s) for b in range(a, s)] if loads.varying is not None else []
+    varying = loads.varying if loads.varying is not None else np.zeros((0, s, s))
+    return Moved(
+        moves.draws,
+        loads.mean,
+        [moved(loads.residuals[:, a], moves) for a in range(s)],
+        [[moved(loads.cross[:, a, e], moves) for e in range(m)] for a in range(s)],
+        {(a, b): moved(varying[:, a, b], moves) for a, b in pairs},
+        # only where the information of several linear predictors is looked at together
+        [moved(loads.kept[:, e], moves) for e in range(loads.kept.shape[1])] if s > 1 else [],
+    )
+
+
+def score_values(terms: Terms, given: Moved) -> FloatArray:
     """Return the score statistic of each term in each permuted data set, as an absolute normal value.
 
     Parameters
     ----------
     terms : Terms
-    loads : Loads
-    maps : array (draws, n)
-        Row maps.
-    one_to_one : bool
-        Whether these are permutations.
+    given : Moved
+        The smooth model, moved by row maps.
 
     Returns
     -------
@@ -238,22 +291,14 @@ def score_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool = 
     >>> y = np.array([0, 0, 1, 1, 0, 1])
     >>> loads = make_loads(fit_smooth(Response("binary", y)))
     >>> terms = make_terms([y.astype(float)])
-    >>> score_values(terms, loads, np.arange(6)[None, :]).round(3)
+    >>> score_values(terms, move_loads(loads, stay(6))).round(3)
     array([[2.449]])
     """
-    draws, s = len(maps), loads.mean.shape[0]
+    draws, s = given.draws, given.mean.shape[0]
     out = np.zeros((draws, terms.count))
-    if not np.any(loads.residuals) or not np.any(loads.mean):
+    if given.idle:
         return out
-    m = loads.cross.shape[2]
-    weights = [moved(loads.residuals[:, a], maps, one_to_one) for a in range(s)]
-    shared = [[moved(loads.cross[:, a, e], maps, one_to_one) for e in range(m)] for a in range(s)]
-    curved = {
-        (a, b): moved(loads.varying[:, a, b], maps, one_to_one)
-        for a in range(s)
-        for b in range(a, s)
-        if loads.varying is not None
-    }
+    m = len(given.cross[0])
     for width in np.unique(terms.widths[terms.widths > 0]):
         chosen = np.flatnonzero(terms.widths == width)
         q = int(width) * s
@@ -262,27 +307,20 @@ def score_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool = 
             some = chosen[first : first + most]
             places = terms.starts[some][:, None] + np.arange(width)[None, :]
             X = terms.columns[:, places.ravel()]
-            u = np.stack([weight @ X for weight in weights], axis=1).reshape(draws, s, len(some), width)
-            V = _information(X, (len(some), int(width)), loads.mean, shared, curved)
+            u = np.stack([one @ X for one in given.residuals], axis=1).reshape(draws, s, len(some), width)
+            V = _information(X, (len(some), int(width)), given)
             out[:, some] = _to_normal(_quadratic(u.transpose(0, 2, 1, 3).reshape(draws, len(some), q), V), q)
     return out
 
 
-def _information(
-    X: FloatArray,
-    shape: tuple[int, int],
-    mean: FloatArray,
-    shared: list[list[FloatArray]],
-    curved: dict[tuple[int, int], FloatArray],
-) -> FloatArray:
+def _information(X: FloatArray, shape: tuple[int, int], given: Moved) -> FloatArray:
     """Efficient information of terms of one width: (draws or 1, terms, q, q), predictors outer, columns inner."""
     terms, width = shape
-    s = len(mean)
-    m = len(shared[0])
+    mean, shared, curved, draws = given.mean, given.cross, given.curved, given.draws
+    s, m = len(mean), len(shared[0])
     base = np.kron(mean, np.eye(width)) * (1 + FLOOR)
     if not m and not curved:
         return np.broadcast_to(base, (1, terms, s * width, s * width))
-    draws = len(shared[0][0]) if m else len(next(iter(curved.values())))
     V = (
         np.broadcast_to(base, (draws, terms, s * width, s * width))
         .reshape(draws, terms, s, width, s, width)
@@ -319,7 +357,7 @@ def _quadratic(u: FloatArray, V: FloatArray) -> FloatArray:
     return np.maximum(np.sum(u * solved, axis=-1), 0.0)
 
 
-def partial_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool = True) -> FloatArray:
+def partial_values(terms: Terms, given: Moved) -> FloatArray:
     """Return the statistic of each term given all other terms, in one step from the model without them.
 
     Score and information of all columns together give each term's coefficients in one Newton step; the statistic is
@@ -328,7 +366,7 @@ def partial_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool 
 
     Parameters
     ----------
-    terms, loads, maps, one_to_one
+    terms, given
         As in `score_values`.
 
     Examples
@@ -336,18 +374,18 @@ def partial_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool 
     >>> y = np.array([0, 0, 1, 1, 0, 1])
     >>> loads = make_loads(fit_smooth(Response("binary", y)))
     >>> terms = make_terms([y.astype(float), np.arange(6.0)])
-    >>> np.abs(partial_values(terms, loads, np.arange(6)[None, :])).round(3)
+    >>> np.abs(partial_values(terms, move_loads(loads, stay(6)))).round(3)
     array([[2.138, 0.   ]])
     """
-    draws, s = len(maps), loads.mean.shape[0]
+    draws, s = given.draws, given.mean.shape[0]
     out = np.zeros((draws, terms.count))
-    if not np.any(loads.residuals) or not np.any(loads.mean) or not terms.columns.size:
+    if given.idle or not terms.columns.size:
         return out
     X = terms.columns
-    values, vectors = np.linalg.eigh(loads.mean)
-    whitened = loads.residuals @ (vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1])))
-    u = np.stack([moved(whitened[:, a], maps, one_to_one) @ X for a in range(s)], axis=1)
-    inverse: FloatArray = np.asarray(np.linalg.inv(_together(X, loads, maps, one_to_one)), dtype=float)
+    values, vectors = np.linalg.eigh(given.mean)
+    half = vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1]))
+    u = np.einsum("dsD,st->dtD", np.stack([one @ X for one in given.residuals], axis=1), half)
+    inverse: FloatArray = np.asarray(np.linalg.inv(_together(X, given)), dtype=float)
     beta = u @ inverse
     for t in np.flatnonzero(terms.widths > 0):
         own = slice(terms.starts[t], terms.starts[t] + terms.widths[t])
@@ -361,26 +399,24 @@ def partial_values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool 
     return out
 
 
-def _together(X: FloatArray, loads: Loads, maps: IntArray, one_to_one: bool) -> FloatArray:
+def _together(X: FloatArray, given: Moved) -> FloatArray:
     """Information of all columns together, given what was estimated, relative to the mean: (draws or 1, D, D)."""
-    draws, D = len(maps), X.shape[1]
-    base = X.T @ X + TOGETHER_FLOOR * np.eye(D)
-    if loads.mean.shape[0] > 1:
-        # several linear predictors: the mean weight, so that the information is a product
-        C = [moved(loads.kept[:, e], maps, one_to_one) @ X for e in range(loads.kept.shape[1])]
-        return base[None] - sum((c[:, :, None] * c[:, None, :] for c in C), np.zeros((1, D, D)))
-    scale = float(loads.mean[0, 0])
-    G = base[None]
-    if loads.varying is not None:
-        weight = moved(loads.varying[:, 0, 0] / scale, maps, one_to_one)
+    D = X.shape[1]
+    G = (X.T @ X + TOGETHER_FLOOR * np.eye(D))[None]
+    scale = float(given.mean[0, 0])
+    # several linear predictors: the mean weight, so that the information is a product
+    several = len(given.mean) > 1
+    if given.curved and not several:
         rows, columns = np.triu_indices(D)
-        G = np.repeat(G, draws, axis=0)
-        pairs = weight @ (X[:, rows] * X[:, columns])
-        G[:, rows, columns] += pairs
+        G = np.repeat(G, given.draws, axis=0)
+        G[:, rows, columns] += (given.curved[0, 0] @ (X[:, rows] * X[:, columns])) / scale
         G[:, columns, rows] = G[:, rows, columns]
-    for e in range(loads.cross.shape[2]):
-        c = moved(loads.cross[:, 0, e], maps, one_to_one) @ X / np.sqrt(scale)
-        G = G - c[:, :, None] * c[:, None, :]
+    shared = (
+        [one @ X for one in given.kept] if several else [one @ X / np.sqrt(scale) for one in given.cross[0]]
+    )
+    if shared:
+        C = np.stack(shared, axis=1)
+        G = G - C.transpose(0, 2, 1) @ C
     return G
 
 
@@ -520,19 +556,20 @@ def _draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> Flo
     D = terms.columns.shape[1]
     s = loads.mean.shape[0]
     together = together and D > 1 and D * s <= TOGETHER_SHARE * n and D * D * n <= TOGETHER_COST
-    pieces = [_values(terms, loads, np.arange(n)[None, :], True, together)]
+    pieces = [_values(terms, move_loads(loads, stay(n)), together)]
     allowed = int(plan.alpha * (plan.count + 1) + TIE) - 1
     # clusters: the information takes observations for independent, so terms need a common scale, from all draws
     scaled = bool(rows.strata)
-    size = max(1, CHUNK // max(n, D * D if together else 1))
+    looks = plan.count if scaled else min(FIRST, plan.count)
+    size = chunk_of(loads, D * D if together else 0)
     exceeding = done = 0
     while done < plan.count:
-        stop = min(done + size, plan.count if scaled or done >= FIRST else FIRST, plan.count)
-        maps = maps_of(rows, plan.seed, range(done, stop))
-        pieces.append(_values(terms, loads, maps, rows.one_to_one, together))
+        stop = min(done + size, looks if done < looks else plan.count)
+        given = move_loads(loads, make_moves(maps_of(rows, plan.seed, range(done, stop)), rows.one_to_one))
+        pieces.append(_values(terms, given, together))
         exceeding += int(np.sum(pieces[-1].max(axis=1) >= pieces[0].max() * (1 - TIE)))
         done = stop
-        if not scaled and done == FIRST and exceeding > allowed:
+        if done == looks and (exceeding > allowed or (not exceeding and n > MANY_ROWS)):
             break
     out = np.concatenate(pieces)
     if scaled:
@@ -541,12 +578,23 @@ def _draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> Flo
     return out
 
 
-def _values(terms: Terms, loads: Loads, maps: IntArray, one_to_one: bool, together: bool) -> FloatArray:
+def chunk_of(loads: Loads, more: int = 0) -> int:
+    """Return how many draws are computed together: a matter of memory and of nothing else.
+
+    Examples
+    --------
+    >>> chunk_of(make_loads(fit_smooth(Response("binary", np.arange(1000) % 2))))
+    2000
+    """
+    n, s, m = loads.cross.shape
+    each = n * (s * (1 + m) + s * s + 1) + more
+    return max(1, CHUNK // (each * TOGETHER)) * TOGETHER
+
+
+def _values(terms: Terms, given: Moved, together: bool) -> FloatArray:
     """Return the larger of each term's statistics: by itself, and given all other terms."""
-    alone = score_values(terms, loads, maps, one_to_one)
-    if not together:
-        return alone
-    return np.maximum(alone, np.abs(partial_values(terms, loads, maps, one_to_one)))
+    alone = score_values(terms, given)
+    return np.maximum(alone, np.abs(partial_values(terms, given))) if together else alone
 
 
 def _tail(observed: FloatArray, permuted: FloatArray) -> FloatArray:

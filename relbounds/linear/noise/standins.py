@@ -23,15 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
-from relbounds.linear.noise.moves import make_rows, maps_of
+from relbounds.linear.noise.moves import make_moves, make_rows, maps_of, stay
 from relbounds.linear.noise.score import (
-    CHUNK,
     TIE,
     ScoreFound,
     basis_of,
+    chunk_of,
     kept_columns,
     make_loads,
     make_terms,
+    move_loads,
     score_values,
     take_terms,
 )
@@ -117,17 +118,17 @@ def standin_test(
     rows = make_rows(
         n, cluster, None if cluster is None else np.concatenate([arrays[t] for t in left], axis=1)
     )
-    alone = np.stack([score_values(terms, one, np.arange(n)[None, :])[0] for one in loads])
+    alone = np.stack([score_values(terms, move_loads(one, stay(n)))[0] for one in loads])
     place = tuple(tuple(kept[k] for k in dropped[best]) for best in np.argmax(alone, axis=0))
     values = np.empty((draws + 1, len(left)))
     values[0] = alone.max(axis=0)
-    size = max(1, CHUNK // max(n, 1))
+    size = min(chunk_of(one) for one in loads)
     for first in range(0, draws, size):
         some = range(first, min(first + size, draws))
-        maps = maps_of(rows, seed, some)
+        moves = make_moves(maps_of(rows, seed, some), rows.one_to_one)
         largest = np.zeros((len(some), len(left)))
         for one in loads:
-            np.maximum(largest, score_values(terms, one, maps, rows.one_to_one), out=largest)
+            np.maximum(largest, score_values(terms, move_loads(one, moves)), out=largest)
         values[1 + some.start : 1 + some.stop] = largest
     if rows.strata:
         # as in the score part: observations of a cluster are not independent, so terms need a common scale

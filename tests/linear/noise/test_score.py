@@ -5,11 +5,12 @@ import pytest
 from scipy import stats
 
 from relbounds.linear.noise import score as module
-from relbounds.linear.noise.moves import draw_rows, make_rows, maps_of
+from relbounds.linear.noise.moves import draw_rows, make_moves, make_rows, maps_of, stay
 from relbounds.linear.noise.score import (
     make_loads,
     make_terms,
     many_test,
+    move_loads,
     partial_values,
     score_test,
     score_values,
@@ -44,7 +45,7 @@ def test_statistics_equal_those_of_columns_permuted_by_hand(kind):
     response = _response(kind, kept[:, 0], rng)
     smooth = fit_smooth(response, kept)
     maps = maps_of(make_rows(n), 5, range(4))
-    values = score_values(make_terms(blocks), make_loads(smooth), maps)
+    values = score_values(make_terms(blocks), move_loads(make_loads(smooth), make_moves(maps)))
     for row, order in zip(values, maps, strict=True):
         for t, block in enumerate(blocks):
             X = block[order]
@@ -272,7 +273,7 @@ def test_terms_that_hide_one_another_are_found():
         X = 0.95 * base[:, None] + 0.3 * rng.normal(size=(300, 2))
         response = _response("ordinal", 1.6 * (X[:, 0] - X[:, 1]), rng)
         blocks = [*X.T, *rng.normal(size=(300, 4)).T]
-        alone = score_values(make_terms(blocks), make_loads(fit_smooth(response)), np.arange(300)[None, :])[0]
+        alone = score_values(make_terms(blocks), move_loads(make_loads(fit_smooth(response)), stay(300)))[0]
         found += set(score_test(blocks, response, draws=199).order) >= {0, 1}
         assert alone.max() < 4.5
     assert found >= 9
@@ -284,7 +285,7 @@ def test_statistics_given_all_others_are_those_of_one_newton_step():
     X = rng.normal(size=(100, 3)) + kept
     response = _response("binary", kept[:, 0], rng)
     smooth = fit_smooth(response, kept)
-    values = partial_values(make_terms(list(X.T)), make_loads(smooth, kept), np.arange(100)[None, :])[0]
+    values = partial_values(make_terms(list(X.T)), move_loads(make_loads(smooth, kept), stay(100)))[0]
     G = (
         X.T @ (smooth.information[:, 0, 0, None] * X)
         - (X.T @ smooth.cross[:, 0]) @ (X.T @ smooth.cross[:, 0]).T

@@ -173,9 +173,11 @@ def plain_kinds(design: Design, options: Options) -> list[ModelKind]:
             tubes = [float(tube) / design.y_scale for tube in given]
         return [ModelKind(epsilon=float(tube)) for tube in tubes]
     several = family.thresholds and design.levels is not None and len(design.levels) > 2
-    first = "explicit" if options.order == "auto" else options.order
+    # neighbouring intervals of time say little: there every observation counts at every threshold
+    auto = "implicit" if design.family == "survival" else "explicit"
+    first = auto if options.order == "auto" else options.order
     kinds = [ModelKind(order=first if several else "explicit", balance=balance)]
-    if options.order == "auto" and several:
+    if options.order == "auto" and several and auto == "explicit":
         kinds.append(replace(kinds[0], order="implicit"))
     return kinds
 

@@ -167,8 +167,8 @@ def test_bars_reach_from_lower_to_upper_in_the_colour_of_their_class():
 def test_labels_terms_and_parts():
     labels = [line.label for line in lines_of(shown.table())]
     assert labels == [
-        "regular features", "age", "C(site)", "  A", "  B", "  C", "sex: male - female", "crp", "bs(bmi, 2)",
-        "  0", "  1", "adjusted for", "smoker", "privileged features", "biopsy",
+        "regular features", "age", "C(site)", "    A", "    B", "    C", "sex: male - female", "crp", "bs(bmi, 2)",
+        "    0", "    1", "adjusted for", "smoker", "privileged features", "biopsy",
     ]  # fmt: skip
     drawn = [text.get_text() for text in plot_bounds(shown.facts()).get_yticklabels()]
     assert "adjusted for" not in drawn and "privileged features" in drawn
@@ -181,7 +181,7 @@ def test_noise_is_drawn_for_each_part_and_each_term_of_several_columns():
     assert noise["_noise regular: C(site)"].get_xdata()[0] == 0.12
     places = dict(zip([t.get_text() for t in ax.get_yticklabels()], ax.get_yticks(), strict=True))
     ends = noise["_noise regular: C(site)"].get_ydata()
-    assert min(ends) < places["C(site)"] < max(ends) < places["  A"]
+    assert min(ends) < places["C(site)"] < max(ends) < places["    A"]
 
 
 def test_directions_are_marked_beside_the_bars():

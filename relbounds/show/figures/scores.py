@@ -169,9 +169,12 @@ def _draw_thresholds(ax: Axes, thresholds: np.ndarray, levels: Sequence[Any]) ->
         else:
             merged.append((value, name))
     short = len(merged) <= 1 or all(len(name) <= 4 for _, name in merged)
+    gaps = np.diff([value for value, _ in merged])
+    # the closer they stand, the steeper they are written
+    turn = 0 if short else 40 if gaps.min() > 3 * close else 65
     for value, name in merged:
         ax.annotate(name, (value, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
-                    fontsize=SMALL - 0.5, rotation=0 if short else 40, ha="center" if short else "left", va="bottom",
+                    fontsize=SMALL - 0.5, rotation=turn, ha="center" if short else "left", va="bottom",
                     rotation_mode="anchor", color=ink(ax))  # fmt: skip
 
 

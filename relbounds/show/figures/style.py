@@ -34,6 +34,7 @@ SMALL = 7.0
 LONGEST = 30
 THICK = 0.66
 LETTER = 0.055  # inches a letter of a label takes
+INDENT = "    "  # of a level under its term
 DASHED = (0, (4, 2))
 # The stretch of the colour map for ordered levels: its ends vanish on black and on white.
 MIDDLE = (0.22, 0.68)
@@ -148,7 +149,7 @@ def lines_of(table: pd.DataFrame, order: Sequence[int] | None = None) -> list[Li
     >>> table = pd.DataFrame({"part": "regular", "term": ["age", "site", "site"]})
     >>> table.index = ["age", "site[A]", "site[B]"]
     >>> [line.label for line in lines_of(table)]
-    ['age', 'site', '  A', '  B']
+    ['age', 'site', '    A', '    B']
     """
     lines: list[Line] = []
     position, last = 0.0, None
@@ -160,7 +161,7 @@ def lines_of(table: pd.DataFrame, order: Sequence[int] | None = None) -> list[Li
             elif last.kind == "inner" and step.kind != "inner":
                 position += 0.35  # what follows a term's levels is not one of them
         label = shorten(step.short)
-        lines.append(Line(position, f"  {label}" if step.kind == "inner" else label, step))
+        lines.append(Line(position, INDENT + label if step.kind == "inner" else label, step))
         last = step
     return lines
 

@@ -53,6 +53,18 @@ class Columns:
         """Return the values of the variables whose columns differ."""
         return v[self.each, self.index]
 
+    @property
+    def hard(self) -> np.ndarray:
+        """The columns of the hard rows, where none are left to the model."""
+        assert self.A is not None
+        return self.A
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """The entries in the linear part of the loss, where none are left to the model."""
+        assert self.linear is not None
+        return self.linear
+
     def take(self, some: np.ndarray) -> Columns:
         """Return the columns of some problems."""
         A, linear = (None if x is None else x[some] for x in (self.A, self.linear))
@@ -115,9 +127,8 @@ def join_columns(parts: Sequence[Columns]) -> Columns:
         else np.concatenate([getattr(part, name) for part in parts], axis=1)
         for name in ("A", "linear")
     )
-    return Columns(
-        *(np.concatenate([getattr(p, n) for p in parts], axis=1) for n in ("index", "G")), A, linear
-    )
+    index, G = (np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("index", "G"))
+    return Columns(index, G, A, linear)
 
 
 def put_columns(model: Model, columns: Columns, problem: int = 0) -> Model:

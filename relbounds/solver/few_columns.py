@@ -16,7 +16,7 @@ from relbounds.solver.certificates import pull_of
 from relbounds.solver.columns import Columns
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
-from relbounds.solver.tolerances import NEGLIGIBLE, PROMISED
+from relbounds.solver.tolerances import FINE, NEGLIGIBLE, PROMISED
 
 # Sets with fewer penalised variables are solved with all of them.
 WIDE = 160
@@ -83,11 +83,16 @@ def with_columns(polytope: Polytope, chosen: np.ndarray) -> Polytope:
     return replace(polytope, model=fewer, start=polytope.start[chosen])
 
 
-Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, Duals]]
+Solve = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, Duals]]
+Settled = Callable[[np.ndarray, Duals], np.ndarray]
 
 
 def on_few_columns(
-    polytope: Polytope, directions: np.ndarray, solve: Solve, replaced: Columns | None = None
+    polytope: Polytope,
+    directions: np.ndarray,
+    solve: Solve,
+    replaced: Columns | None = None,
+    settled: Settled | None = None,
 ) -> tuple[np.ndarray, Duals]:
     """Return points and multipliers for each direction, solved on columns that all directions share.
 
@@ -98,10 +103,12 @@ def on_few_columns(
     directions : ndarray, shape (k, q)
         Directions.
     solve : callable
-        ``solve(some, chosen)`` gives points, with an entry per chosen column, and multipliers of the directions
-        `some`.
+        ``solve(some, chosen, gap)`` gives points, with an entry per chosen column, and multipliers of the
+        directions `some`.
     replaced : Columns, optional
         Columns that differ from direction to direction.
+    settled : callable, optional
+        ``settled(some, duals)`` says which directions need no more, whatever columns would still join.
     """
     model = polytope.model
     p, l, B = polytope.budgets
@@ -117,7 +124,7 @@ def on_few_columns(
             shared = needed_columns(polytope)
         while pending.size:
             chosen = shared | (directions[pending] != 0).any(axis=0)
-            found, own = solve(pending, chosen)
+            found, own = solve(pending, chosen, FINE)
             points[pending] = 0.0
             points[np.ix_(pending, np.flatnonzero(chosen))] = found
             for name in ("lam", "beta", "alpha"):
@@ -133,5 +140,7 @@ def on_few_columns(
             joining = np.argsort(-cost, axis=1)[:, :JOINING]
             for row, columns_of in zip(cost, joining, strict=True):
                 shared[columns_of[row[columns_of] > 0]] = True
-            pending = pending[cost.any(axis=1)]
+            more = cost.any(axis=1)
+            enough = np.zeros(pending.size, dtype=bool) if settled is None else settled(pending, own)
+            pending = pending[more & ~enough]
     return points, duals

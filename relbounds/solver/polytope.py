@@ -28,6 +28,8 @@ class Pushed:
         Whether the polytope has a point at all (it may lack one only for probes).
     solver : tuple of str
         The engine that settled each direction.
+    stopped : ndarray of bool, shape (k,), or None
+        Directions that were not driven to their maximum, since `bound` proves it to be at most what was asked.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Pushed:
     gap: np.ndarray
     feasible: np.ndarray
     solver: tuple[str, ...]
+    stopped: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Ranges:
         Whether the polytope has a point.
     solver : tuple of str
         The engine that settled each entry.
+    at_most : ndarray of bool, shape (k,), or None
+        Entries whose ends are proved limits, not values reached: both are nearer to 0 than what was asked.
 
     Examples
     --------
@@ -74,6 +79,7 @@ class Ranges:
     gap: np.ndarray
     feasible: np.ndarray
     solver: tuple[str, ...]
+    at_most: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False
     common = v.copy()
     common[columns.each, columns.index] = 0.0
     out = common @ matrix.T
-    out += np.matmul(columns.values(v)[:, None, :], columns.A if hard else columns.G)[:, 0]
+    out += np.matmul(columns.values(v)[:, None, :], columns.hard if hard else columns.G)[:, 0]
     return out
 
 
@@ -145,14 +145,14 @@ def times_t(core: Core, y: np.ndarray, columns: Columns | None, hard: bool = Fal
     """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
     out = y @ (core.A if hard else core.G)
     if columns is not None and y.shape[1]:
-        own = columns.A if hard else columns.G
+        own = columns.hard if hard else columns.G
         out[columns.each, columns.index] = np.matmul(own, y[:, :, None])[:, :, 0]
     return out
 
 
 def own_slopes(core: Core, columns: Columns) -> np.ndarray:
     """Return the entries of replaced columns in ``Lin``, shape (B, k, K)."""
-    return np.multiply.outer(columns.linear, core.l)
+    return np.multiply.outer(columns.slopes, core.l)
 
 
 def budget_terms(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
@@ -171,7 +171,7 @@ def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _gram(core: Core, D: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
     M = (core.gram_A if hard else core.gram_G)(D)
     if columns is not None:
-        each, matrix = np.arange(len(D)), columns.A if hard else columns.G
+        each, matrix = np.arange(len(D)), columns.hard if hard else columns.G
         for k in range(matrix.shape[1]):
             own = times_t(core, D * matrix[:, k], columns, hard)
             M[each, columns.index[:, k], :] = own
@@ -198,7 +198,7 @@ def _normal(
         own = both
         if columns is not None:
             own = both.copy()
-            own[:, columns.index[b]] = np.concatenate([columns.G[b], columns.A[b]], axis=-1).T
+            own[:, columns.index[b]] = np.concatenate([columns.G[b], columns.hard[b]], axis=-1).T
         parts.append((own, np.concatenate([D[b], Da[b]])))
     return Wide(parts, diagonal)
 
@@ -305,7 +305,7 @@ def residual_of(core: Core, at: State, d: np.ndarray, columns: Columns | None) -
     """Return the dual residual: what stationarity in ``v`` still lacks."""
     r = at.lam @ core.Lin
     if columns is not None:
-        r[columns.each, columns.index] = columns.linear * (at.lam @ core.l)[:, None]
+        r[columns.each, columns.index] = columns.slopes * (at.lam @ core.l)[:, None]
     r -= d
     if core.h.size:
         r -= times_t(core, at.z4, columns)

@@ -157,7 +157,7 @@ def _starts(reduced: Reduced, known: np.ndarray, index: np.ndarray, columns: Col
     _, first, which = np.unique(index, axis=0, return_index=True, return_inverse=True)
     which = which.ravel()
     some = columns.take(first)
-    gone = Columns(some.index, 0.0 * some.G, 0.0 * some.A, 0.0 * some.linear)
+    gone = Columns(some.index, 0.0 * some.G, 0.0 * some.hard, 0.0 * some.slopes)
     points, room, _ = descend(core, np.tile(known, (first.size, 1)), gone)
     points[gone.each, gone.index] = 0.0
     empty = np.flatnonzero(~(room > THIN)[which])

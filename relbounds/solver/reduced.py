@@ -232,6 +232,6 @@ def relaxed(core: Core, columns: Columns | None, width: np.ndarray) -> tuple[Cor
         core, G=G, A=A, a=np.append(core.a, -1.0), Lin=Lin, gram_G=core.gram_G.padded(), gram_A=Grams(A)
     )
     if columns is not None:
-        hard = np.concatenate([columns.A, np.zeros((*columns.index.shape, 1))], axis=2)
+        hard = np.concatenate([columns.hard, np.zeros((*columns.index.shape, 1))], axis=2)
         columns = Columns(columns.index, columns.G, hard, columns.linear)
     return wide, columns

@@ -218,7 +218,7 @@ def _push_few(
 ) -> Answer:
     """Push probes with few columns."""
 
-    def solve(some: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, Duals]:
+    def solve(some: np.ndarray, chosen: np.ndarray, _: float) -> tuple[np.ndarray, Duals]:
         small = with_columns(polytope, chosen)
         place = np.cumsum(chosen) - 1
         part = replaced.take(some)

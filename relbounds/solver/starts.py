@@ -110,7 +110,7 @@ def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndar
     wide = replace(core, B=big)
     cost = np.tile(core.Lin[k], (len(v), 1))
     if columns is not None:
-        cost[columns.each, columns.index] = core.l[k] * columns.linear
+        cost[columns.each, columns.index] = core.l[k] * columns.slopes
     s = core.pen.size
     # multipliers of hard rows hold up the price of the free variables, those of loss rows are below their own
     if core.h.size:

@@ -6,7 +6,7 @@ from problems import FAMILIES, feature_directions, plain_max, random_polytope, s
 
 import relbounds as rb
 from relbounds.solver import few_columns as wide
-from relbounds.solver.engines.dispatch import push_columns, push_many
+from relbounds.solver.engines.dispatch import push_columns, push_many, ranges
 
 
 @pytest.mark.parametrize("tolerance", ["split", "joint"])
@@ -58,8 +58,8 @@ def test_probes_with_few_columns(monkeypatch):
 
 
 def test_a_whole_fit_is_the_same(monkeypatch):
-    simulated = rb.simulate.draw("ordinal", 90, 3, 3, 30, noise=0.3, seed=1)
-    options = {"C": 0.1, "probes": 10}
+    simulated = rb.simulate.draw("ordinal", 70, 2, 2, 12, noise=0.3, seed=1)
+    options = {"C": 0.1, "probes": 6, "control": "published"}
     whole = rb.relbounds(simulated.formula, simulated.data, **options)
     monkeypatch.setattr(wide, "WIDE", 5)
     few = rb.relbounds(simulated.formula, simulated.data, **options)
@@ -73,3 +73,22 @@ def test_columns_with_bounds_are_never_left_out():
     lower = np.full(polytope.model.q, -np.inf)
     lower[5] = 0.1
     assert wide.needed_columns(polytope.bounded(lower, np.full(polytope.model.q, np.inf)))[5]
+
+
+@pytest.mark.parametrize("size", [{"n": 30, "d": 4}, {"n": 24, "d": 170}])
+def test_directions_below_a_value_stop_early_and_say_so(size):
+    polytope, _ = random_polytope(3, "ordinal", "explicit", "noisy", 0.05, **size)
+    features = list(range(0, size["d"], max(1, size["d"] // 8)))
+    exact = ranges(polytope, features, "auto")
+    largest = np.maximum(np.abs(exact.lower), np.abs(exact.upper))
+    for limit in np.quantile(largest, [0.3, 0.8, 1.0]) * 1.2:
+        found = ranges(polytope, features, "auto", below=limit)
+        reach = np.maximum(np.abs(found.lower), np.abs(found.upper))
+        sure = found.at_most
+        # what is called "at most" is proved to be below, and the rest is exact
+        assert np.all(reach[sure] <= limit)
+        assert np.all(reach >= largest - 1e-6 * polytope.size)
+        assert np.abs(found.lower - exact.lower)[~sure].max(initial=0.0) <= 2e-6 * polytope.size
+        assert np.abs(found.upper - exact.upper)[~sure].max(initial=0.0) <= 2e-6 * polytope.size
+        assert np.all(largest[sure] <= limit)
+    assert sure.any()

@@ -38,7 +38,7 @@ def forms_of(polytope):
 
 
 def test_least_values_equal_the_plain_program():
-    for polytope in some_polytopes(32):
+    for polytope in some_polytopes(16):
         forms = forms_of(polytope)
         for form, found in zip(forms, least_values(polytope, forms), strict=True):
             expected = plain_least(polytope, form.E, form.F, form.cost)
@@ -64,7 +64,7 @@ def test_an_empty_set_has_no_least_and_no_largest_value():
 
 
 def test_the_largest_of_all_pushes():
-    for polytope in some_polytopes(24):
+    for polytope in some_polytopes(12):
         directions = feature_directions(polytope.model)
         expected = max(plain_max(polytope, d) for d in directions)
         found = push_largest(polytope, directions)

@@ -10,6 +10,7 @@ import numpy as np
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.active_rows import FEW, Smaller, smaller
 from relbounds.solver.centre import aimed, centred
+from relbounds.solver.certificates import dual_bound
 from relbounds.solver.engines.answer import Answer, empty_answer
 from relbounds.solver.engines.registry import Engine
 from relbounds.solver.engines.simplex import push_simplex
@@ -91,11 +92,11 @@ def share_active(polytope: Polytope) -> Polytope:
 
 
 def run_centred(
-    core: Core, d: np.ndarray, v: np.ndarray, size: float, stop: interior.Stop | None = None
+    core: Core, d: np.ndarray, v: np.ndarray, gap: float, stop: interior.Stop | None = None
 ) -> State:
     """Push along `d` from the middle of the set that holds the point `v` (1, q), all in core units."""
     start = aimed(core, centred(core, v, None), np.zeros(len(d), dtype=int), d, None)
-    return interior.solve(core, d, start, np.full(len(d), FINE * size), stop=stop)
+    return interior.solve(core, d, start, np.full(len(d), gap), stop=stop)
 
 
 def push_batch(polytope: Polytope, directions: np.ndarray, goals: Goals | None = None) -> Answer:
@@ -111,31 +112,42 @@ def push_batch(polytope: Polytope, directions: np.ndarray, goals: Goals | None =
     [1.0, 0.5]
     """
     if is_wide(polytope) and not needed_columns(polytope).all():
-        answer = _push_few(polytope, directions)
+        answer = _push_few(polytope, directions, goals)
         if answer is not None:
             return answer
     return _push_all(polytope, directions, goals)
 
 
-def _push_few(polytope: Polytope, directions: np.ndarray) -> Answer | None:
+def _push_few(polytope: Polytope, directions: np.ndarray, goals: Goals | None) -> Answer | None:
     """Push with few columns; None where these alone leave the set empty."""
     anchor = np.zeros((1, polytope.model.q))
     empty = False
 
-    def solve(some: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, Duals]:
+    def solve(some: np.ndarray, chosen: np.ndarray, gap: float) -> tuple[np.ndarray, Duals]:
         nonlocal empty
-        answer = _push_all(with_columns(polytope, chosen), directions[np.ix_(some, np.flatnonzero(chosen))])
+        few = directions[np.ix_(some, np.flatnonzero(chosen))]
+        own = None if goals is None else goals.take(some)
+        answer = _push_all(with_columns(polytope, chosen), few, own, gap)
+        if goals is not None and own is not None:
+            goals.stopped[some], goals.best = own.stopped, max(goals.best, own.best)
         anchor[:, chosen] = answer.anchor[:1]
         empty = empty or not answer.feasible.all()
         return answer.points, answer.duals
 
-    points, duals = on_few_columns(polytope, directions, solve)
+    def settled(some: np.ndarray, duals: Duals) -> np.ndarray:
+        if goals is None or goals.below is None:
+            return np.zeros(some.size, dtype=bool)
+        return dual_bound(polytope, directions[some], duals) <= goals.below[some]
+
+    points, duals = on_few_columns(polytope, directions, solve, settled=settled)
     B = len(directions)
     return None if empty else Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
 
-def _push_all(polytope: Polytope, directions: np.ndarray, goals: Goals | None = None) -> Answer:
-    """Push with all columns."""
+def _push_all(
+    polytope: Polytope, directions: np.ndarray, goals: Goals | None = None, gap: float = FINE
+) -> Answer:
+    """Push with all columns, until the gap is this share of the norm."""
     ready = prepare(polytope)
     B = len(directions)
     if not ready.feasible:
@@ -151,10 +163,16 @@ def _push_all(polytope: Polytope, directions: np.ndarray, goals: Goals | None = 
         d = directions[some][:, reduced.free] * reduced.unit
         stop = None if goals is None else goals.stop(some, d, directions[some] @ reduced.origin)
         # from the middle all directions take fewer steps, and free variables balance: bounds are proved early
-        state = run_centred(reduced.core, d, reduced.into(anchor), polytope.size, stop)
+        state = run_centred(reduced.core, d, reduced.into(anchor), gap * polytope.size, stop)
         return reduced.back(state.v), reduced.duals(state.z4, state.alpha, state.lam)
 
-    points, duals = on_active_rows(ready, B, solve, lambda some, v: v @ ready.polytope.model.G.T)
+    points, duals = on_active_rows(
+        ready,
+        B,
+        solve,
+        lambda some, v: v @ ready.polytope.model.G.T,
+        None if goals is None else goals.stopped,
+    )
     return Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
 
@@ -163,6 +181,7 @@ def on_active_rows(
     count: int,
     solve: Callable[[np.ndarray, Smaller, Reduced], tuple[np.ndarray, Duals]],
     products: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    stopped: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Duals]:
     """Return points and multipliers of `count` problems, solved on active rows until no other row matters.
 
@@ -176,6 +195,8 @@ def on_active_rows(
         ``solve(some, small, reduced)`` gives points and multipliers of the problems `some` on fewer rows.
     products : callable
         ``products(some, points)`` gives ``G v`` on all rows.
+    stopped : ndarray of bool, optional
+        Problems that ended early, kept up to date by `solve`.
     """
     model = ready.polytope.model
     _, l, B = ready.polytope.budgets
@@ -198,6 +219,9 @@ def on_active_rows(
                 getattr(duals, name)[some] = getattr(full, name)
             if not active.all():
                 wrong = small.wrong_at(ready.polytope, products(some, found))
+                if stopped is not None:
+                    # what fewer rows prove to fall short falls short with all of them
+                    wrong[stopped[some]] = False
                 wrong_rows |= wrong.any(axis=0)
                 again.append(some[wrong.any(axis=1)])
         active = active | wrong_rows

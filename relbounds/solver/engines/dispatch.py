@@ -10,7 +10,9 @@ import numpy as np
 from relbounds.solver.certificates import dual_bound, inside
 from relbounds.solver.columns import Columns
 from relbounds.solver.engines.answer import Answer
+from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.engines.registry import engines_for, find_engine
+from relbounds.solver.goals import make_goals
 from relbounds.solver.polytope import Polytope, Pushed, Ranges
 from relbounds.solver.replaced import Starts, Without, push_replaced, starts_for, swapped, without_each
 from relbounds.solver.tolerances import PROMISED
@@ -44,8 +46,25 @@ def certified(
     return Pushed(value, np.maximum(bound, value), points, gap, feasible, (name,) * len(value))
 
 
-def push_many(polytope: Polytope, directions: np.ndarray, solver: str = "cvxopt") -> Pushed:
+def push_many(
+    polytope: Polytope,
+    directions: np.ndarray,
+    solver: str = "cvxopt",
+    *,
+    below: float | np.ndarray | None = None,
+) -> Pushed:
     """Return extreme values of ``direction . v`` over the polytope, with certificates.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set.
+    directions : ndarray, shape (k, q)
+        Directions.
+    solver : str, optional
+        The engine to ask first.
+    below : float or ndarray, shape (k,), optional
+        A direction may stop as soon as its maximum is proved to be at most this; `stopped` says which did.
 
     Examples
     --------
@@ -55,9 +74,15 @@ def push_many(polytope: Polytope, directions: np.ndarray, solver: str = "cvxopt"
     >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([0.5]))
     >>> bool(abs(push_many(tope, np.eye(1)).value[0] - 1) < 1e-6)
     True
+    >>> found = push_many(tope, np.eye(1), "batch", below=5.0)
+    >>> bool(found.bound[0] <= 5), found.stopped.tolist()
+    (True, [True])
     """
-    first, *others = engines_for(solver)
+    engines = engines_for(solver)
     directions = np.atleast_2d(np.asarray(directions, dtype=float))
+    if below is not None and engines[0].name == "batch":
+        return _push_below(polytope, directions, solver, np.broadcast_to(below, len(directions)))
+    first, *others = engines
     pushed = certified(polytope, directions, first.push(polytope, directions), None, first.name)
     for other in others:
         open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
@@ -67,6 +92,18 @@ def push_many(polytope: Polytope, directions: np.ndarray, solver: str = "cvxopt"
         again = certified(polytope, directions[open_], answer, None, other.name)
         pushed = merge(pushed, open_, again)
     return pushed
+
+
+def _push_below(polytope: Polytope, directions: np.ndarray, solver: str, below: np.ndarray) -> Pushed:
+    """Push until directions are proved to stay below a value; those that are not go all the way."""
+    goals = make_goals(len(directions), below)
+    answer = push_batch(polytope, directions, goals)
+    pushed = certified(polytope, directions, answer, None, "batch")
+    stopped = (pushed.bound <= below) & (pushed.gap > PROMISED * polytope.size)
+    rest = np.flatnonzero((pushed.gap > PROMISED * polytope.size) & ~stopped)
+    if rest.size:
+        pushed = merge(pushed, rest, push_many(polytope, directions[rest], solver))
+    return replace(pushed, stopped=stopped)
 
 
 def merge(pushed: Pushed, where: np.ndarray, again: Pushed) -> Pushed:
@@ -92,7 +129,7 @@ def merge(pushed: Pushed, where: np.ndarray, again: Pushed) -> Pushed:
         if again.gap[i] < gap[k]:
             solver[k] = again.solver[i]
         gap[k] = max(bound[k] - value[k], 0.0)
-    return Pushed(value, bound, point, gap, pushed.feasible, tuple(solver))
+    return Pushed(value, bound, point, gap, pushed.feasible, tuple(solver), pushed.stopped)
 
 
 def push_columns(
@@ -188,8 +225,13 @@ def _one_by_one(
 PARTS = ("value", "bound", "point", "gap", "feasible")
 
 
-def ranges(polytope: Polytope, variables: Sequence[int], solver: str = "cvxopt") -> Ranges:
+def ranges(
+    polytope: Polytope, variables: Sequence[int], solver: str = "cvxopt", *, below: float | None = None
+) -> Ranges:
     """Return the signed range of each of some variables over the polytope.
+
+    With `below`, a variable whose absolute value is proved to be at most this need not be driven to its ends: the
+    ends given are then proved limits, and `at_most` says so.
 
     Examples
     --------
@@ -205,11 +247,25 @@ def ranges(polytope: Polytope, variables: Sequence[int], solver: str = "cvxopt")
     directions = np.zeros((2 * k, polytope.model.q))
     directions[2 * np.arange(k), index] = -1.0
     directions[2 * np.arange(k) + 1, index] = 1.0
-    pushed = push_many(polytope, directions, solver)
+    pushed = push_many(polytope, directions, solver, below=below)
+    if pushed.stopped is not None:
+        # a variable that exceeds the limit at one end is given in full
+        half = np.flatnonzero(pushed.stopped & ~pushed.stopped.reshape(-1, 2)[:, ::-1].ravel())
+        if half.size:
+            stopped = pushed.stopped.copy()
+            stopped[half] = False
+            pushed = merge(pushed, half, push_many(polytope, directions[half], solver))
+            pushed = replace(pushed, stopped=stopped)
+    ends, at_most = pushed.value, None
+    if pushed.stopped is not None:
+        ends = np.where(pushed.stopped, pushed.bound, ends)
+        at_most = pushed.stopped[0::2] & pushed.stopped[1::2]
+        pushed = replace(pushed, gap=np.where(pushed.stopped, 0.0, pushed.gap))
     return Ranges(
-        lower=-pushed.value[0::2],
-        upper=pushed.value[1::2],
+        lower=-ends[0::2],
+        upper=ends[1::2],
         gap=np.maximum(pushed.gap[0::2], pushed.gap[1::2]),
         feasible=pushed.feasible[0::2] & pushed.feasible[1::2],
         solver=pushed.solver[0::2],
+        at_most=at_most,
     )

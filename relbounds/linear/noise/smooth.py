@@ -45,6 +45,8 @@ HALVINGS = 30
 # Pieces of the baseline hazard that the information of Cox's model allows for: with as many as there are event times
 # it is Cox's own; beyond a dozen the pieces change nothing but the cost.
 PIECES = 12
+# Logarithm of the least risk in Cox's model, relative to the greatest: its inverse is still a number.
+LEAST_RISK = -600.0
 # Weights below this share of the median residual's scale count as outliers in the first fit of a numeric response.
 HUBER = 1.345
 
@@ -542,7 +544,8 @@ def _cox(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
 
     def hazards(eta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         shift = float(eta.max()) if len(eta) else 0.0
-        risk = c * np.exp(eta - shift)
+        # nobody's risk vanishes: those left at the end may all be far from the greatest one
+        risk = c * np.exp(np.maximum(eta - shift, LEAST_RISK))
         S0 = at_risk(risk)
         steps = deaths / S0
         return risk, S0, steps, float(c[event] @ (eta[event] - shift) - deaths @ np.log(S0))

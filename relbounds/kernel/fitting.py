@@ -36,7 +36,7 @@ PATIENCE = 3_000
 SLOW = 25
 # The accuracy asked of the quadratic program as a share of SMO's `tol`: a product of a multiplier (in units of C) and
 # a margin, where `tol` is a margin.
-PRODUCT = 0.01
+PRODUCT = 0.1
 # Modelled slacks can take up the whole margin. What they leave counts as nothing below NO_MARGIN, and a decision
 # function that varies by less than NOISE (of a margin of 1) is rounding: it is set to 0, lest it predict.
 NO_MARGIN = 1e-9

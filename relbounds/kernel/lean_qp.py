@@ -21,8 +21,11 @@ STEPS = 60
 NEAR = 0.995  # how much of the way to the boundary a step goes
 # Steps that bring nothing before it gives up: rounding has taken over.
 STUCK = 8
-# How far short of the tolerance, as a multiple, a result may stop and still be of use.
-SHORT = 100.0
+# How far short of the tolerance, as a multiple, a result may stop and still be of use: further where the tolerance is
+# so tight (below TIGHT) that rounding may keep it from being reached.
+SHORT, FURTHER, TIGHT = 10.0, 100.0, 1e-6
+# The share of its cap that a variable starts with at least, and that is left to the cap.
+INSIDE = 0.05
 
 
 def inverse(B: np.ndarray) -> np.ndarray:
@@ -178,7 +181,7 @@ def interior_point(problem: BoxQP, tol: float, balance: float) -> QPSolution:
                 stuck += 1
             if stuck > STUCK or step + 1 == STEPS:
                 break
-    if best is not None and best[0] <= SHORT:  # rounding may stop it a little short of a very tight tolerance
+    if best is not None and best[0] <= (FURTHER if tol < TIGHT else SHORT):
         return best[1]
     reached = np.inf if best is None else best[0] * tol
     raise SolverError(f"The interior point method stopped at accuracy {reached:.2g}.")
@@ -211,11 +214,13 @@ def _start(problem: BoxQP) -> _Point:
     x, y = _middle(problem, capped)
     z = 1.0 + np.max(x, initial=0.0) - x
     w = np.where(capped, 1.0 + np.max(np.where(capped, u - x, 0.0), initial=0.0) - (u - x), 0.0)
-    low = float(x.min())
-    if low < 1e-8:
-        x = x + (1.0 - low)
-    cap = np.where(capped, u, 1.0)
-    x = np.where(capped, np.clip(x, 0.05 * cap, 0.95 * cap), x)
+    if capped.any():
+        # where P is large the solution lies near 0, and a start far from it is a long way off
+        least = min(INSIDE, (1.0 + problem.size) ** -0.5)
+        cap = np.where(capped, u, 1.0)
+        x = np.clip(x, least * cap, np.where(capped, (1.0 - INSIDE) * cap, np.inf))
+    elif float(x.min()) < 1e-8:
+        x = x + (1.0 - float(x.min()))
     return _at(problem, np.flatnonzero(capped), _Direction(x, y, z, w))
 
 

@@ -15,6 +15,9 @@ from relbounds.kernel.cvxopt_qp import solve_with_cvxopt
 from relbounds.kernel.lean_qp import interior_point
 from relbounds.kernel.margins import MarginRows
 
+# How far the equalities may be off, as a share of the tolerance, where that is loose.
+UNBALANCED = 0.01
+
 
 def solve_box(problem: BoxQP, tol: float, lean: bool = False) -> QPSolution:
     """Solve a box-constrained program; `lean`: by the package's own method first, CVXOPT where that stops short.
@@ -29,7 +32,7 @@ def solve_box(problem: BoxQP, tol: float, lean: bool = False) -> QPSolution:
     """
     if lean:
         try:
-            return interior_point(problem, tol, BALANCE)
+            return interior_point(problem, tol, max(BALANCE, UNBALANCED * tol))
         except SolverError:
             pass
     # Past the accuracy that rounding allows, steps make things worse: then what was asked for was too much.

@@ -200,9 +200,11 @@ def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
     _write_levels(sheet, terms, found.p_adjusted)
     notes.append(
         "control='fdr': each term is tested by itself, stand-ins of relevant terms included; the expected share of "
-        f"noise among the relevant is at most {evidence.options.alpha:g}."
+        f"noise among the relevant is at most {evidence.options.alpha:g}. The permuted values of all terms are pooled "
+        f"({found.draws} permutations of {len(terms)} terms)."
     )
-    return sheet.verdicts, Noise("fdr", permutations=found.draws, notes=tuple(notes))
+    # permuted values of all terms are pooled: a p-value can be as small as one over their number
+    return sheet.verdicts, Noise("fdr", permutations=found.draws * len(terms), notes=tuple(notes))
 
 
 def columns_of(evidence: Evidence, term: DesignTerm) -> FloatArray:

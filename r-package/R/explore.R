@@ -76,8 +76,9 @@ substitutes.relbounds <- function(object, feature, heredity = TRUE, ...) {
 #' @param x Groups, from `groups()`.
 #' @param row.names,optional As in [as.data.frame()].
 #' @param ... Not used; an unknown argument is an error.
-#' @return A list of class `relbounds_groups`: `labels` (named group numbers), `tree` (an [hclust] object), `distance`
-#'   (matrix), `height` (where the tree was cut) and `together` (how much of each group every equally good model uses).
+#' @return A list of class `relbounds_groups`: `labels` (named group numbers), `table` (for each group of several
+#'   features, how much of it equally good models use together), and for [relbounds()] also `tree` (an [hclust] object),
+#'   `distance` (matrix) and `height` (where the tree was cut).
 #'   `as.data.frame()` gives one row per feature with its group.
 #' @examplesIf relbounds::relbounds_available()
 #' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
@@ -94,11 +95,13 @@ groups.relbounds <- function(object, cut = NULL, k = NULL, part = "regular", by 
 }
 
 new_groups <- function(answer, object) {
-  labels <- answer$labels
-  distance <- answer$distance
-  rownames(distance) <- distance[[1]]
-  out <- list(labels = labels, tree = as_hclust(answer$linkage, names(labels)), distance = as.matrix(distance[-1]),
-              height = answer$height, together = answer$together, table = object$table)
+  out <- answer[intersect(c("labels", "height", "table", "members", "text"), names(answer))]
+  if (!is.null(answer$linkage)) {
+    distance <- answer$distance
+    out$distance <- structure(as.matrix(distance[-1]), dimnames = list(distance[[1]], names(distance)[-1]))
+    out$tree <- as_hclust(answer$linkage, names(answer$labels))
+  }
+  out$relevance <- stats::setNames(as.character(object$table$relevance), object$table$feature)[names(answer$labels)]
   structure(out, class = "relbounds_groups")
 }
 
@@ -120,9 +123,8 @@ as_hclust <- function(linkage, labels) {
 #' @export
 print.relbounds_groups <- function(x, ...) {
   check_arguments(PRINT_ARGUMENTS)
-  cat(max(x$labels), " groups of ", length(x$labels), " features (cut at ", signif(x$height, 3), ")\n", sep = "")
-  for (g in sort(unique(x$labels))) {
-    writeLines(strwrap(paste0(g, ": ", paste(names(x$labels)[x$labels == g], collapse = ", ")), 80, indent = 2, exdent = 5))
+  for (line in strsplit(x$text, "\n")[[1]]) {
+    writeLines(strwrap(line, 80, indent = nchar(sub("[^ ].*", "", line)), exdent = 5))
   }
   invisible(x)
 }
@@ -131,8 +133,7 @@ print.relbounds_groups <- function(x, ...) {
 #' @export
 as.data.frame.relbounds_groups <- function(x, row.names = NULL, optional = FALSE, ...) {
   check_arguments(allow = "stringsAsFactors")
-  at <- match(names(x$labels), x$table$feature)
-  data.frame(feature = names(x$labels), group = as.integer(x$labels), relevance = x$table$relevance[at],
+  data.frame(feature = names(x$labels), group = as.integer(x$labels), relevance = as_relevance(unname(x$relevance)),
              row.names = row.names, stringsAsFactors = FALSE)
 }
 
@@ -449,6 +450,36 @@ difficulty.relbounds <- function(object, ...) {
   if (identical(names(out)[1], "feature") || identical(names(out)[1], "index")) out <- out[-1]
   if (nrow(out) == nrow(object$model)) rownames(out) <- row.names(object$model)
   structure(out, class = c("relbounds_difficulty", "data.frame"))
+}
+
+#' How privileged features correct
+#'
+#' @param object A fit of [relbounds()] with privileged features.
+#' @param ... Not used; an unknown argument is an error.
+#' @return `correcting()`: a data frame of the fitted correcting functions, one column each (with a teacher: its
+#'   weights). `correcting_bounds()`: the bounds of each privileged feature in each of them, in the units of the table.
+#' @examplesIf relbounds::relbounds_available()
+#' fit <- relbounds(severity ~ age + stiffness + crp | priv(biopsy), data = severity, C = 0.1, privileged = "teacher")
+#' correcting(fit)
+#' @export
+correcting <- function(object, ...) UseMethod("correcting")
+
+#' @rdname correcting
+#' @export
+correcting.relbounds <- function(object, ...) {
+  check_arguments()
+  ask(object, "correcting")
+}
+
+#' @rdname correcting
+#' @export
+correcting_bounds <- function(object, ...) UseMethod("correcting_bounds")
+
+#' @rdname correcting
+#' @export
+correcting_bounds.relbounds <- function(object, ...) {
+  check_arguments()
+  ask(object, "correcting_bounds")
 }
 
 #' Fits side by side

@@ -243,11 +243,11 @@ plot.relbounds <- function(x, ...) show_figure(autoplot.relbounds(x, ...))
 #' @exportS3Method ggplot2::autoplot
 autoplot.relbounds_groups <- function(object, title = NULL, ...) {
   check_arguments()
-  if (is.null(object$tree)) relbounds_stop("One feature makes no tree: there is nothing to draw.")
+  if (is.null(object$tree)) relbounds_stop("There is no tree to draw here: groups of a forest, or of a single feature, have none.")
   drawn <- tree_lines(object$tree)
   labels <- object$tree$labels[object$tree$order]
   leaves <- data.frame(label = shorten(labels), at = seq_along(labels), group = unname(object$labels[labels]),
-                       relevance = as.character(object$table$relevance[match(labels, object$table$feature)]))
+                       relevance = unname(object$relevance[labels]))
   leaves$relevance <- factor(leaves$relevance, levels = names(CLASS_COLOURS))
   tall <- max(drawn$yend, object$height)
   runs <- rle(leaves$group)

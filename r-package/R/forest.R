@@ -12,6 +12,8 @@
 #' @param method `"removal"`: the loss on held-out rows without a feature, without groups of features; or
 #'   `"sequential"`: the published method (Boruta, a sparse forest, loss on the training rows) with its defaults.
 #' @param family `"auto"`, `"ordinal"`, `"binary"`, `"regression"` or `"nominal"`.
+#' @param control,alpha What is promised of the features called relevant: `"fwer"`, `"fdr"` or `"published"`, as in
+#'   [relbounds()]; `NULL` is the default of the method.
 #' @param probes Number of permuted features that show what noise reaches; `NULL` is 30, or the published 50.
 #' @param level Level of the intervals of noise; `NULL` is 0.999, or the published 1 - 1e-6.
 #' @param folds,repeats Folds of the cross-validation, and how often it is repeated.
@@ -34,8 +36,8 @@
 #' fit
 #' selected(fit, "strong")
 #' @export
-forest_relevance <- function(formula, data = NULL, method = "removal", family = "auto", probes = NULL, level = NULL,
-                             folds = 5, repeats = 2, tolerance = 0.01, stand_in = 0.5, trees = 100, params = NULL,
+forest_relevance <- function(formula, data = NULL, method = "removal", family = "auto", control = NULL, alpha = 0.05,
+                             probes = NULL, level = NULL, folds = 5, repeats = 2, tolerance = 0.01, stand_in = 0.5, trees = 100, params = NULL,
                              weights = NULL, missing = "drop", n_jobs = 1, seed = 0, progress = NULL, subset = NULL,
                              na.action = NULL, ...) {
   call <- match.call()
@@ -46,7 +48,7 @@ forest_relevance <- function(formula, data = NULL, method = "removal", family = 
   frame_call <- frame_call(call, data, missing, !is.null(call$missing), environment(formula), parent.frame())
   design <- relbounds_design(formula, data, frame_call, parent.frame(), family, unordered = TRUE)
   options <- list(
-    method = method, probes = probes, level = level, folds = folds, repeats = repeats, tolerance = tolerance,
+    method = method, control = control, alpha = alpha, probes = probes, level = level, folds = folds, repeats = repeats, tolerance = tolerance,
     stand_in = stand_in, trees = trees, n_jobs = n_jobs, seed = seed
   )
   options <- c(plain_options(options), list(params = forest_params(params), progress = progress_for(progress)))
@@ -66,16 +68,12 @@ forest_params <- function(params) {
 }
 
 new_forest <- function(answer, memory, call) {
-  members <- lapply(answer$groups$members, function(m) as.character(unlist(m)))
   fit <- list(
     table = table_frame(answer$table), family = answer$family, levels = unlist(answer$levels), loss = answer$loss,
     unit = answer$unit,
-    groups = data.frame(
-      group = seq_along(members), members = I(members), removal_loss = as.double(unlist(answer$groups$removal_loss)),
-      similarity = as.double(unlist(answer$groups$similarity))
-    ),
     intervals = as_frame(answer$intervals), nobs = answer$nobs, n_dropped = length(memory$na.action),
-    notes = as.character(unlist(answer$notes)), options = answer$options, header = answer$header, call = call
+    notes = as.character(unlist(answer$notes)), options = answer$options, header = answer$header,
+    smallest_p = answer$smallest_p, call = call
   )
   fit <- c(fit, memory[intersect(names(memory), c("formula", "terms", "na.action", "response_name", "model"))])
   fit$versions <- c(python = answer$version, r = as.character(utils::packageVersion("relbounds")))
@@ -112,7 +110,7 @@ forest_table <- function(table, digits) {
 #' @export
 summary.relbounds_forest <- function(object, ...) {
   check_arguments()
-  structure(object[c("call", "table", "family", "levels", "loss", "unit", "groups", "intervals", "notes", "options", "nobs",
+  structure(object[c("call", "table", "family", "levels", "loss", "unit", "intervals", "header", "smallest_p", "notes", "options", "nobs",
                      "n_dropped", "na.action")], class = "summary.relbounds_forest")
 }
 
@@ -122,17 +120,8 @@ print.summary.relbounds_forest <- function(x, digits = 3, ...) {
   print_call(x$call)
   cat("\nFeatures:\n")
   print(forest_table(x$table, digits), quote = FALSE)
-  cat("---\nLower, Upper: rise in loss without the feature, and without its stand-ins too, as shares of what all explain\n\n")
-  fmt <- function(v) format(signif(v, 4))
-  o <- x$options
-  noise <- x$intervals[x$intervals$bound == "removal_loss", , drop = FALSE]
-  lines <- c(
-    paste0("Family: ", x$family, "; ", x$nobs, " observations; ", class_counts(x$table)),
-    paste0("Method: ", o$method, "; ", o$trees, " trees, ", o$folds, " folds, repeated ", o$repeats, " times, seed ", o$seed),
-    paste0("Loss on held-out rows: ", fmt(x$loss), "; explained by all features: ", fmt(x$unit)),
-    if (nrow(noise)) paste0("Noise reaches a rise of ", fmt(noise$upper[1] / x$unit), " of what is explained")
-  )
-  for (line in lines) writeLines(strwrap(line, 80, exdent = 2))
+  cat("\n")
+  for (line in summary_lines(x)) writeLines(if (nchar(line) > 80) strwrap(line, 80, exdent = 2) else line)
   if (x$n_dropped) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
   print_notes(x$notes)
   invisible(x)
@@ -156,7 +145,7 @@ as.data.frame.relbounds_forest <- function(x, row.names = NULL, optional = FALSE
 #' @export
 selected.relbounds_forest <- function(object, kind = "relevant", ...) {
   check_arguments()
-  chosen_rows(object$table, kind)$feature
+  chosen_rows(object$table, kind)$term
 }
 
 #' @rdname selected
@@ -172,7 +161,7 @@ selected_formula.relbounds_forest <- function(object, kind = "relevant", ...) {
 #' @export
 groups.relbounds_forest <- function(object, ...) {
   check_arguments()
-  object$groups
+  new_groups(ask(object, "groups"), object)
 }
 
 #' @export
@@ -197,4 +186,12 @@ terms.relbounds_forest <- function(x, ...) {
 model.frame.relbounds_forest <- function(formula, ...) {
   check_arguments()
   formula$model
+}
+
+#' @export
+fitted.relbounds_forest <- function(object, ...) {
+  check_arguments()
+  found <- unname(ask(object, "predict"))
+  if (length(object$levels)) found <- factor(found, levels = as.character(object$levels), ordered = object$family == "ordinal")
+  stats::napredict(object$na.action, stats::setNames(found, row.names(object$model)))
 }

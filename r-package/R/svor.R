@@ -13,7 +13,9 @@
 #' @inheritParams relbounds
 #' @param order `"explicit"`: thresholds kept in order by constraints; `"implicit"`: by letting every row count at every
 #'   threshold; `"none"`: not at all (for comparison). `NULL` is `"explicit"` with free slacks, else `"implicit"`.
-#' @param kernel `"rbf"`, that is `exp(-|x - x'|^2 / (2 width^2))`, or `"linear"`.
+#' @param balance Let both sides of every threshold weigh the same? `FALSE` is the published model.
+#' @param kernel `"rbf"`, that is `exp(-|x - x'|^2 / (2 width^2))`, `"linear"`, or a function of two matrices (rows are
+#'   observations, columns the scaled features) that returns the matrix of the kernel's values between their rows.
 #' @param C Price of slack. `NULL` searches 0.001 to 1000, coarse then fine, a number fixes it, a vector is the grid.
 #' @param width Width of the kernel; as `C`.
 #' @param slack `"free"`, `"modelled"` or `"mixed"`; `NULL` is `"modelled"` with privileged features, else `"free"`.
@@ -36,30 +38,38 @@
 #' fit
 #' table(predict(fit), severity$severity)
 #' @export
-svor <- function(formula, data = NULL, order = NULL, kernel = "rbf", C = NULL, width = NULL, slack = NULL,
+svor <- function(formula, data = NULL, order = NULL, balance = TRUE, kernel = "rbf", C = NULL, width = NULL, slack = NULL,
                  mix = 0.5, slack_kernel = "rbf", slack_width = NULL, gamma = 1, cost = NULL, weights = NULL,
                  score = "mmae", cv = 5, solver = "auto", tol = 1e-3, standardize = TRUE, missing = "drop",
                  n_jobs = 1, seed = 0, progress = NULL, subset = NULL, na.action = NULL, ...) {
   call <- match.call()
   check_arguments()
   check_data(data)
-  for (name in c("kernel", "slack_kernel")) {
-    if (!is.character(get(name)) || length(get(name)) != 1) {
-      relbounds_stop("'", name, "' must be \"rbf\" or \"linear\".", class = "relbounds_option_error")
-    }
-  }
+  kernels <- list(kernel = kernel_for(kernel, "kernel"), slack_kernel = kernel_for(slack_kernel, "slack_kernel"))
   formula <- as_formula(formula, parent.frame())
   frame_call <- frame_call(call, data, missing, !is.null(call$missing), environment(formula), parent.frame())
   design <- relbounds_design(formula, data, frame_call, parent.frame(), "ordinal")
   if (!is.null(cost)) cost <- as.double(as.matrix(cost))
   options <- list(
-    order = order, kernel = kernel, C = C, width = width, slack = slack, mix = mix, slack_kernel = slack_kernel,
-    slack_width = slack_width, gamma = gamma, cost = cost, score = score, cv = cv, solver = solver, tol = tol,
+    order = order, balance = balance, C = C, width = width, slack = slack, mix = mix, slack_width = slack_width, gamma = gamma, cost = cost, score = score, cv = cv, solver = solver, tol = tol,
     n_jobs = n_jobs, seed = seed
   )
-  options <- c(plain_options(options), list(progress = progress_for(progress)))
+  options <- c(plain_options(options), kernels, list(progress = progress_for(progress)))
   answer <- python_call("svor", design_for_python(design, "ordinal", standardize), options)
-  new_svor(answer, remember(design), call)
+  fit <- new_svor(answer, remember(design), call)
+  fit$kernel_function <- if (is.function(kernel)) kernel
+  fit
+}
+
+# A name, or a function of two matrices: a row of the result for each row of the first, a column for each of the second.
+kernel_for <- function(kernel, name) {
+  if (is.character(kernel) && length(kernel) == 1) return(one_of(kernel, c("rbf", "linear"), name))
+  if (!is.function(kernel)) {
+    relbounds_stop("'", name, "' must be \"rbf\", \"linear\", or a function of two matrices.", class = "relbounds_option_error")
+  }
+  # matrices cross as bytes, so that the two sides need not agree on a version of NumPy
+  unpack <- function(bytes, rows) matrix(readBin(as.raw(bytes), "double", length(bytes) %/% 8L), nrow = rows)
+  function(a, rows_a, b, rows_b) pack(kernel(unpack(a, rows_a), unpack(b, rows_b)))
 }
 
 # Python's answer and R's memory, as one plain list.
@@ -82,7 +92,8 @@ new_svor <- function(answer, memory, call) {
     solver = answer$solver, dual_objective = answer$dual_objective, violation = answer$violation,
     scores = as_frame(answer$scores),
     training = unlist(answer$training), cv_score = answer$cv_score, metric = answer$metric, nobs = answer$nobs,
-    n_dropped = length(memory$na.action), notes = as.character(unlist(answer$notes)), sent = unlist(answer$sent), call = call
+    n_dropped = length(memory$na.action), notes = as.character(unlist(answer$notes)), sent = unlist(answer$sent),
+    header = answer$header[!grepl("^Threshold ", names(answer$header))], call = call
   )
   fit <- c(fit, memory)
   fit$versions <- c(python = answer$version, r = as.character(utils::packageVersion("relbounds")))
@@ -116,7 +127,13 @@ predict.svor <- function(object, newdata = NULL, type = c("response", "class", "
 
 # f at rows that are scaled already.
 svor_score <- function(object, X) {
-  K <- X %*% t(object$vectors)
+  K <- if (is.null(object$kernel_function)) X %*% t(object$vectors) else {
+    # rows with missing values stay missing, whatever the function does with them
+    whole <- stats::complete.cases(X)
+    out <- matrix(NA_real_, nrow(X), nrow(object$vectors))
+    if (any(whole)) out[whole, ] <- as.matrix(object$kernel_function(X[whole, , drop = FALSE], object$vectors))
+    out
+  }
   if (object$kernel == "rbf") {
     square <- outer(rowSums(X^2), rowSums(object$vectors^2), "+") - 2 * K
     K <- exp(-pmax(square, 0) / (2 * object$width^2))
@@ -151,7 +168,7 @@ print.svor <- function(x, digits = 4, ...) {
 summary.svor <- function(object, ...) {
   check_arguments()
   structure(object[c("call", "thresholds", "support", "dual_objective", "violation", "kernel", "width", "C", "gamma", "mix",
-                     "slack", "order", "solver", "training", "cv_score", "metric", "nobs", "levels", "notes", "n_dropped",
+                     "slack", "order", "solver", "training", "cv_score", "metric", "nobs", "levels", "notes", "header", "n_dropped",
                      "na.action")], class = "summary.svor")
 }
 
@@ -164,17 +181,7 @@ print.summary.svor <- function(x, digits = 3, ...) {
   cat("\nThresholds:\n")
   print(x$thresholds, digits = digits + 1)
   cat("\n")
-  fmt <- function(v) format(signif(v, 4))
-  lines <- c(
-    paste0("Family: ordinal (", x$order, " order); ", length(x$levels), " levels; ", x$nobs, " observations"),
-    paste0("Kernel: ", x$kernel, if (x$kernel == "rbf") paste0(", width ", fmt(x$width)), "; C: ", fmt(x$C), "; slacks: ", x$slack,
-           if (x$slack == "mixed") paste0(" (mix ", fmt(x$mix), ")")),
-    paste0(toupper(x$metric), ": ", format_bound(x$training[[x$metric]]), " (training)",
-           if (!is.null(x$cv_score)) paste0(", ", format_bound(x$cv_score), " (cross-validated)")),
-    paste0("Dual objective: ", fmt(x$dual_objective), "; optimality conditions violated by at most ", fmt(x$violation), " (",
-           x$solver, ")")
-  )
-  for (line in lines) writeLines(strwrap(line, 80, exdent = 2))
+  for (line in summary_lines(x)) writeLines(if (nchar(line) > 80) strwrap(line, 80, exdent = 2) else line)
   if (x$n_dropped) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
   print_notes(x$notes)
   invisible(x)

@@ -15,7 +15,7 @@ from relbounds.interop.tell import tell, whole
 
 
 def ask(kind: str, content: bytes, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-    """Call a method of the fit that R kept, and tell its answer.
+    """Call a method of the fit that R kept, or look up one of its facts, and tell the answer.
 
     Parameters
     ----------
@@ -35,13 +35,14 @@ def ask(kind: str, content: bytes, name: str, arguments: Mapping[str, Any] | Non
     >>> ask("relbounds", fit.to_bytes(), "selected", {"kind": "strong"})
     ['x1']
     """
-    if name.startswith("_") or not callable(getattr(kinds()[kind], name, None)):
+    if name.startswith("_") or not hasattr(kinds()[kind], name):
         raise RelboundsError(
             f"The installed Python side (version {rb.__version__}) cannot answer {name}(). "
             "Run install_relbounds() for the one that belongs to this package."
         )
     given = {key: whole(value) for key, value in dict(arguments or {}).items()}
-    return tell(getattr(restore(content, kind), name)(**given))
+    answer = getattr(restore(content, kind), name)
+    return tell(answer(**given) if callable(answer) else answer)
 
 
 def constrain(content: bytes, wishes: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> Any:

@@ -18,15 +18,8 @@ def forest(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
     fit = forest_design(_design(design), **chosen)
     table = fit.table.reset_index()
     table["group"] = table["group"].astype(float)
-    found = fit.groups()
-    groups = found.table
     return {
         "table": columns(table),
-        "groups": {
-            "members": [[str(name) for name in found.members[number]] for number in groups.index],
-            "removal_loss": [float(v) for v in groups["removal_loss"]],
-            "similarity": [float(v) for v in groups["similarity"]],
-        },
         "intervals": columns(fit.intervals.reset_index()),
         "family": fit.design.family,
         "levels": None if fit.design.levels is None else [scalar(v) for v in fit.design.levels],
@@ -34,7 +27,9 @@ def forest(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, A
         "unit": fit.unit,
         "nobs": len(fit.design.y),
         **said(fit),
-        "options": {name: scalar(value) for name, value in fit.options.items() if name != "params"},
+        "options": {
+            name: scalar(value) for name, value in fit.options.items() if name not in ("params", "progress")
+        },
         "version": rb.__version__,
         "serialized": bytearray(fit.to_bytes()),
     }

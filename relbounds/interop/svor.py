@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import relbounds as rb
-from relbounds.interop.plain import make_design
+from relbounds.errors import OptionError
+from relbounds.interop.plain import make_design, said, unpack
 from relbounds.interop.tell import columns, scalar, whole
-from relbounds.interop.words import in_r
 from relbounds.kernel.api import fit_svor
 from relbounds.kernel.machine import supporting
 from relbounds.kernel.tuning import SCORES
@@ -32,6 +32,9 @@ def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any
     if "cost" in chosen:
         side = round(len(chosen["cost"]) ** 0.5)
         chosen["cost"] = np.array(chosen["cost"], dtype=float).reshape((side, -1), order="F")
+    for name in ("kernel", "slack_kernel"):
+        if callable(chosen.get(name)):
+            chosen[name] = _lent(chosen[name])
     for name in ("cv", "seed", "n_jobs"):
         chosen[name] = whole(chosen[name])
     fit = fit_svor(make_design({**design, "family": "ordinal"}), **chosen)
@@ -46,7 +49,7 @@ def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any
         "names": list(known.names),
         "center": [float(v) for v in known.center],
         "scale": [float(v) for v in known.scale],
-        "support": columns(fit.support.reset_index()),
+        "support": columns(fit.table.reset_index()),
         "supporting": [int(v) + 1 for v in np.flatnonzero(supporting(machine))],
         "C": float(setting.C),
         "gamma": float(setting.gamma),
@@ -61,8 +64,25 @@ def svor(design: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any
         "cv_score": scalar(fit.tuned.score),
         "metric": fit.tuned.metric,
         "nobs": len(known.y),
-        "notes": [in_r(note) for note in (*fit.tuned.notes, *known.notes)],
+        **said(fit),
         "sent": [int(j) + 1 for j in getattr(known._columns, "used", ())],
         "version": rb.__version__,
-        "serialized": bytearray(fit.to_bytes()),
+        # a function of the user's own lives in R, and cannot be kept here
+        "serialized": None if machine.kernel.name == "function" else bytearray(fit.to_bytes()),
     }
+
+
+def _lent(kernel: Any) -> Any:
+    """Return a kernel that R computes: matrices go there and come back as bytes."""
+
+    def function(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        sent = [bytearray(np.asarray(M, dtype=float).tobytes(order="F")) for M in (A, B)]
+        values = unpack(kernel(sent[0], len(A), sent[1], len(B)))
+        if values.size != len(A) * len(B):
+            raise OptionError(
+                f"kernel: the function returned {values.size} numbers for inputs of {len(A)} and {len(B)} rows; its "
+                f"shape must be ({len(A)}, {len(B)})."
+            )
+        return values.reshape((len(A), len(B)), order="F")
+
+    return function

@@ -16,9 +16,9 @@ test_that("a product of two features is seen, and its table is one of R", {
   expect_setequal(selected(fit, "strong"), c("a", "b"))
   expect_identical(relevance(fit)$feature, c("a", "b", "c", "d"))
   expect_true(all(c("lower", "upper", "importance", "removal_loss", "p_noise") %in% names(as.data.frame(fit))))
-  expect_identical(nrow(groups(fit)), 0L)
+  expect_equal(nrow(groups(fit)$table), 0)
   expect_output(print(fit), "2 strong")
-  expect_output(print(summary(fit)), "Call:.*Features:.*Family: ordinal; 400 observations")
+  expect_output(print(summary(fit)), "Call:.*Features:.*Family: ordinal, 3 levels")
   expect_s3_class(draw(plot(fit)), "ggplot")
   expect_match(to_latex(fit), "tabular")
   expect_equal(all.vars(selected_formula(fit, "strong")), c("grade", "a", "b"))
@@ -33,7 +33,9 @@ test_that("a factor without an order is a response, and copies form a group", {
   fit <- forest_relevance(kind ~ ., data, probes = 6, repeats = 1)
   expect_identical(fit$family, "nominal")
   expect_setequal(selected(fit, "weak"), c("x", "copy"))
-  expect_setequal(groups(fit)$members[[1]], c("x", "copy"))
+  expect_equal(groups(fit)$labels[["x"]], groups(fit)$labels[["copy"]])
+  expect_output(print(groups(fit)), "x, copy")
+  expect_length(fitted(fit), 150)
 })
 
 test_that("problems are R conditions", {

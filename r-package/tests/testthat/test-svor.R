@@ -31,11 +31,23 @@ test_that("linear kernels, costs, privileged features and grids arrive", {
   expect_true(tuned$C %in% c(0.1, 10))
 })
 
+test_that("a kernel of one's own is a function of two matrices", {
+  need_python()
+  dot <- function(a, b) a %*% t(b)
+  own <- svor(severity ~ age + bmi, few, kernel = dot, C = 1, solver = "qp")
+  named <- svor(severity ~ age + bmi, few, kernel = "linear", C = 1, solver = "qp")
+  expect_equal(predict(own, few, type = "score"), predict(named, few, type = "score"), tolerance = 1e-4)
+  expect_equal(own$kernel, "function")
+  holed <- few[1:3, ]
+  holed$bmi[2] <- NA
+  expect_equal(unname(is.na(predict(own, holed))), c(FALSE, TRUE, FALSE))
+})
+
 test_that("it prints, summarises and draws", {
   need_python()
   fit <- svor(severity ~ age + bmi, few, C = 1, width = 1, solver = "qp")
   expect_output(print(fit), "Thresholds")
-  expect_output(print(summary(fit)), "Call:.*Levels:.*Thresholds:.*Family: ordinal .*Dual objective")
+  expect_output(print(summary(fit)), "Call:.*Levels:.*Thresholds:.*Dual objective")
   expect_equal(nrow(as.data.frame(fit)), nlevels(few$severity))
   drawn <- draw(plot(fit, resolution = 20))
   expect_equal(nrow(drawn$layers[[1]]$data), 400)
@@ -50,7 +62,8 @@ test_that("problems are R conditions", {
   need_python()
   expect_problem(svor(severity ~ age, few, order = "explict"), "Did you mean 'explicit'", "relbounds_option_error")
   expect_problem(svor(severity ~ age, few, C = -1), "C = -1", "relbounds_option_error")
-  expect_problem(svor(severity ~ age, few, kernel = function(a, b) a), "must be \"rbf\" or \"linear\"")
+  expect_problem(svor(severity ~ age, few, kernel = 3), "must be \"rbf\", \"linear\", or a function")
+  expect_problem(svor(severity ~ age, few, kernel = function(a, b) 1, C = 1), "shape")
   expect_problem(svor(severity ~ age, few, widht = 1), "There is no argument 'widht'")
   expect_problem(svor(severity ~ age, few, C = 1, width = 1, cost = diag(2)), "shape")
 })

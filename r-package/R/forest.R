@@ -75,7 +75,7 @@ new_forest <- function(answer, memory, call) {
     notes = as.character(unlist(answer$notes)), options = answer$options, header = answer$header,
     smallest_p = answer$smallest_p, call = call
   )
-  fit <- c(fit, memory[intersect(names(memory), c("formula", "terms", "na.action", "response_name", "model"))])
+  fit <- c(fit, memory)
   fit$versions <- c(python = answer$version, r = as.character(utils::packageVersion("relbounds")))
   fit$serialized <- answer$serialized
   structure(fit, class = "relbounds_forest")
@@ -188,10 +188,37 @@ model.frame.relbounds_forest <- function(formula, ...) {
   formula$model
 }
 
+#' @rdname predict.svor
+#' @export
+predict.relbounds_forest <- function(object, newdata = NULL, type = c("response", "class", "score", "probs", "prob"), ...) {
+  check_arguments()
+  type <- one_of(type, c("response", "class", "score", "probs", "prob"), "type")
+  X <- if (is.null(newdata)) training_matrix(object) else new_matrix(object, newdata)
+  out <- predict_rows(object, X, type)
+  if (is.null(newdata)) stats::napredict(object$na.action, out) else out
+}
+
+# Rows that Python predicts; those with missing values get NA.
+predict_rows <- function(object, X, type) {
+  form <- switch(type, response = , class = "class", probs = , prob = "prob", type)
+  whole <- stats::complete.cases(X)
+  sent <- list(values = pack(X[whole, , drop = FALSE]), n = sum(whole))
+  found <- untell(python_call("predict_rows", class(object)[1], serialized(object), sent, form))
+  if (is.data.frame(found)) {
+    out <- matrix(NA_real_, nrow(X), ncol(found), dimnames = list(rownames(X), names(found)))
+    out[whole, ] <- as.matrix(found)
+    return(out)
+  }
+  values <- rep(NA, nrow(X))
+  values[whole] <- unname(found)
+  if (form == "class" && length(object$levels)) {
+    return(as_response(object, match(as.character(values), as.character(object$levels)), rownames(X)))
+  }
+  stats::setNames(values, rownames(X))
+}
+
 #' @export
 fitted.relbounds_forest <- function(object, ...) {
   check_arguments()
-  found <- unname(ask(object, "predict"))
-  if (length(object$levels)) found <- factor(found, levels = as.character(object$levels), ordered = object$family == "ordinal")
-  stats::napredict(object$na.action, stats::setNames(found, row.names(object$model)))
+  predict.relbounds_forest(object)
 }

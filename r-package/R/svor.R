@@ -101,13 +101,14 @@ new_svor <- function(answer, memory, call) {
   structure(fit, class = "svor")
 }
 
-#' Predict levels by a kernel fit
+#' Predict by a kernel fit or a forest
 #'
-#' Prediction is done in R alone: Python is not needed, nor are privileged features.
+#' Levels and scores of kernel fits are computed in R alone. Privileged features are never needed.
 #'
-#' @param object A fit of [svor()].
+#' @param object A fit of [svor()] or [forest_relevance()].
 #' @param newdata A data frame with the features; the training rows if left out. A row with a missing value gets `NA`.
-#' @param type `"response"` or `"class"`: the predicted level; `"score"`: the value that the thresholds cut.
+#' @param type `"response"` or `"class"`: the predicted level; `"score"`: the value that the thresholds cut;
+#'   `"probs"` (or `"prob"`): probabilities of the levels.
 #' @param ... Not used; an unknown argument is an error.
 #' @return A factor as the response was (numbers or logicals where the response was), or a named vector of scores.
 #' @examplesIf relbounds::relbounds_available()
@@ -115,11 +116,16 @@ new_svor <- function(answer, memory, call) {
 #' predict(fit, head(severity))
 #' predict(fit, head(severity), type = "score")
 #' @export
-predict.svor <- function(object, newdata = NULL, type = c("response", "class", "score"), ...) {
+predict.svor <- function(object, newdata = NULL, type = c("response", "class", "score", "probs", "prob"), ...) {
   check_arguments()
-  type <- one_of(type, c("response", "class", "score"), "type")
+  type <- one_of(type, c("response", "class", "score", "probs", "prob"), "type")
   training <- is.null(newdata)
-  X <- used_columns(object, if (training) training_matrix(object) else new_matrix(object, newdata))
+  X <- if (training) training_matrix(object) else new_matrix(object, newdata)
+  if (type %in% c("probs", "prob")) {
+    out <- predict_rows(object, X, type)
+    return(if (training) stats::napredict(object$na.action, out) else out)
+  }
+  X <- used_columns(object, X)
   score <- svor_score(object, sweep(sweep(X, 2, object$center), 2, object$scale, "/"))
   out <- if (type == "score") score else svor_level(object, score)
   if (training) stats::napredict(object$na.action, out) else out

@@ -67,6 +67,11 @@ def probabilities(content: bytes, scores: bytes, rows: float, times: Any = None)
     return tell(fit._chances(values, pd.RangeIndex(len(values)), None if times is None else listed(times)))
 
 
+def predict_rows(kind: str, content: bytes, rows: Mapping[str, Any], form: str) -> Any:
+    """Predict rows whose columns R has made, by a kernel or forest fit."""
+    return tell(restore(content, kind).predict(unpack(rows["values"], int(rows["n"])), type=form))
+
+
 def compare(fits: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return fits side by side: bounds and classes by feature, facts by fit, and the table for a paper."""
     known = {name: restore(*one) if isinstance(one, list) else restore(one) for name, one in fits.items()}

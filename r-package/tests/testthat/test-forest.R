@@ -36,6 +36,8 @@ test_that("a factor without an order is a response, and copies form a group", {
   expect_equal(groups(fit)$labels[["x"]], groups(fit)$labels[["copy"]])
   expect_output(print(groups(fit)), "x, copy")
   expect_length(fitted(fit), 150)
+  expect_gt(mean(predict(fit, data) == data$kind), 0.7)
+  expect_equal(dim(predict(fit, data[1:4, ], type = "probs")), c(4, 3))
 })
 
 test_that("problems are R conditions", {

@@ -12,6 +12,9 @@ test_that("a kernel fit predicts in R what Python predicts", {
   expect_lt(fit$violation, 1e-2)
   score <- predict(fit, head(severity), type = "score")
   expect_type(score, "double")
+  probs <- predict(fit, head(severity), type = "probs")
+  expect_equal(unname(rowSums(probs)), rep(1, 6))
+  expect_equal(colnames(probs), levels(severity$severity))
   holed <- head(severity)
   holed$bmi[2] <- NA
   expect_identical(unname(which(is.na(predict(fit, holed)))), 2L)

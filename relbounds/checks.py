@@ -182,6 +182,24 @@ def grid(name: str, value: Any, *, positive: bool = True) -> float | tuple[float
     return values
 
 
+def names(name: str, value: Any, hint: str = "") -> list[str]:
+    """Return names as a list: one, or several in any plain sequence.
+
+    Examples
+    --------
+    >>> names("terms", "crp"), names("terms", ("crp", "esr"))
+    (['crp'], ['crp', 'esr'])
+    """
+    value = _plain(value)
+    if isinstance(value, str):
+        return [str(value)]
+    found = list(value) if isinstance(value, Iterable) and not isinstance(value, bytes | dict) else [value]
+    if any(not isinstance(one, str) for one in found) or np.ndim(value) > 1:
+        tail = f" {hint}" if hint else ""
+        raise OptionError(f"{name} must be a name or a list of names, not {shown(value)}.{tail}")
+    return [str(one) for one in found]
+
+
 def shown(value: Any, most: int = 60) -> str:
     """Return a value as a message shows it, cut short where it is long.
 

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from relbounds.checks import shown
 from relbounds.errors import OutputError
 
 
@@ -57,11 +58,11 @@ def check_target(path: Any, called: str = "") -> Path:
     ...
     relbounds.errors.OutputError: no/such/folder/table.tex: the folder 'no/such/folder' does not exist.
     """
-    named = f"{called} {path}" if called else f"{path}"
     try:
         target = Path(path)
     except TypeError:
-        raise OutputError(f"{called or 'The path'} must be text or a Path, not {path!r}.") from None
+        raise OutputError(f"{called or 'The path'} must be text or a Path, not {shown(path)}.") from None
+    named = f"{called} {path}" if called else f"{path}"
     if not str(path) or "\0" in str(path):
         raise OutputError(f"{called or 'The path'} {str(path)!r} names no file.")
     try:

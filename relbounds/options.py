@@ -23,6 +23,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "privileged": ("auto", "slack", "teacher"),
     "correcting": ("sides", "shared"),
 }
+# A model this many times worse than the best is as good as any model.
+MOST_DELTA = 1e6
 DELTAS = ("resample", "resample90", "1se", "2se")
 # The settings of the papers, for ``rb.relbounds(formula, data, **rb.published)``.
 published: dict[str, Any] = {
@@ -132,11 +134,10 @@ def make_options(**given: Any) -> Options:
 def _delta(delta: Any) -> float | str:
     if isinstance(delta, str):
         return checks.choice("delta", delta, DELTAS)
-    if not checks.is_number(delta) or not math.isfinite(delta) or delta < 0:
-        raise OptionError(
-            f"delta={checks.shown(delta)} must be {', '.join(map(repr, DELTAS))} or a finite number, 0 or more."
-        )
-    return float(delta)
+    words = ", ".join(map(repr, DELTAS))
+    return checks.number(
+        "delta", delta, least=0, most=MOST_DELTA, hint=f"It is a share of the best loss; or one of {words}."
+    )
 
 
 def _residual(residual: Any) -> float | str:

@@ -68,6 +68,7 @@ def run(
     client = check_client(client) if client is not None else active_client()
     if client is not None:
         return _on_cluster(function, tasks, shared, done, client)
+    n_jobs = min(n_jobs, len(tasks))  # more processes than tasks would only wait
     if n_jobs == 1 or len(tasks) < 2:
         found = []
         for task in tasks:

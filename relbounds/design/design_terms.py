@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from relbounds.checks import shown
 from relbounds.errors import OptionError, listed, nearest
 
 PARTS = ("regular", "adjust", "privileged")
@@ -91,6 +94,8 @@ def find_term(terms: Sequence[DesignTerm], name: Any, part: str | None = None) -
     """
     if part is not None and part not in PARTS:
         raise OptionError(f"part={part!r} is not known; use one of {', '.join(map(repr, PARTS))}.")
+    if not isinstance(name, str | int | np.integer):
+        raise OptionError(f"Name a term of the formula, not {shown(name)}.")
     name = str(name)
     among = [t for t in terms if part is None or t.part == part]
     for match in (

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from relbounds.checks import shown
 from relbounds.errors import OptionError
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.fitted import Fitted
@@ -29,6 +32,10 @@ def find_row(fitted: Fitted, name: Any, *, what: str = "constrained") -> Asked:
     >>> find_row(fit._fitted, "x2").key.term
     'x2'
     """
+    if not isinstance(name, str | int | np.integer):
+        raise OptionError(
+            f"Name a term of the table, such as {fitted.spec.asked[0].title!r}, not {shown(name)}."
+        )
     titled = [row for row in fitted.spec.asked if row.title == name]
     row = titled[0] if len(titled) == 1 else _row_of_term(fitted, name, what)
     if row.key.part == "adjust":

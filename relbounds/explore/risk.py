@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
 
+from relbounds import checks
 from relbounds.errors import OptionError
 from relbounds.linear.fitted import Fitted
 from relbounds.solver.polytope import Polytope
@@ -95,8 +95,7 @@ def risk_bound(fitted: Fitted, tau: float = 0.05) -> RiskBound:
     >>> fit.risk_bound()
     Risk bound ...It is vacuous...
     """
-    if not isinstance(tau, numbers.Real) or not 0 < tau < 1:
-        raise OptionError(f"tau={tau!r} must lie strictly between 0 and 1; 0.05 is the default.")
+    tau = checks.number("tau", tau, above=0, below=1, hint="0.05 is the default.")
     design = fitted.design
     if design.levels is None:
         raise OptionError(

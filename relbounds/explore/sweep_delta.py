@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -176,7 +176,8 @@ def read_deltas(fitted: Fitted, delta: Sequence[float | str] | None) -> FloatArr
     if delta is None:
         one = fitted.delta if fitted.delta > 0 else standard_error("1se", losses)
         return np.unique([*(one * step for step in GRID), fitted.delta])
-    given = [delta] if isinstance(delta, str | float | int) else list(delta)
+    alone = isinstance(delta, str | bytes) or not isinstance(delta, Iterable) or np.ndim(delta) == 0
+    given = [delta] if alone else list(delta)
     if len(given) == 0:
         raise OptionError("delta is empty; give tolerances such as [0.001, 0.01, 0.1], or leave it out.")
     for value in given:

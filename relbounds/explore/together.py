@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from relbounds import checks
 from relbounds.errors import OptionError
 from relbounds.explore.constrain import need_bounds
 from relbounds.explore.naming import find_row
@@ -106,9 +107,8 @@ def together(fitted: Fitted, names: Iterable[str]) -> Together:
     True
     """
     need_bounds(fitted)
-    if isinstance(names, str):
-        names = [names]
-    rows = {row.key: row for row in (find_row(fitted, name, what="summed up") for name in names)}
+    given = checks.names("names", names, "Name terms of the table, such as together(['crp', 'esr']).")
+    rows = {row.key: row for row in (find_row(fitted, name, what="summed up") for name in given)}
     if not rows:
         raise OptionError("Name at least one term, such as together(['crp', 'esr']).")
     whole = {key.whole for key in rows if key.label is not None}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from relbounds.checks import shown
 from relbounds.errors import DataError, RelboundsWarning, listed
 from relbounds.files import write_whole
 from relbounds.saving.archive import Stored, damaged, read_archive, write_archive
@@ -67,6 +68,8 @@ class Kept(ABC):
         functions : mapping, optional
             Functions of your own that the fit uses, by name.
         """
+        if not isinstance(content, bytes | bytearray | memoryview):
+            raise DataError(f"A saved fit comes as bytes, not as {shown(content)}.")
         return cls._from_stored(read_archive(bytes(content)), functions)
 
     @classmethod
@@ -100,7 +103,7 @@ def read_file(path: Any, kinds: Sequence[type[Kept]], functions: Mapping[str, An
     try:
         data = Path(path).read_bytes()
     except TypeError:
-        raise DataError(f"The path of a saved fit must be text or a Path, not {path!r}.") from None
+        raise DataError(f"The path of a saved fit must be text or a Path, not {shown(path)}.") from None
     except (OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError):
             raise DataError(f"There is no file '{path}'.") from error

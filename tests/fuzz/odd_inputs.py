@@ -59,17 +59,108 @@ VALUES = {
 }
 
 FORMULAS = (
-    *("", " ", "~", "y", "y ~", "~ a", "y ~ ~ a", "y ~ a +", "y ~ + a", "y ~ a b", "y ~ (a", "y ~ a)", "y ~ 0", "y ~ 1"),
-    *("y ~ -1", "y ~ a - a", "y ~ y", "a ~ a", "y ~ .", "y ~ . - .", "y ~ .:.", "y ~ a:a", "y ~ a*b*c", "y ~ a**2"),
-    *("y ~ (a + b)**99", "y ~ a/b", "y ~ a/0", "y ~ 1/0", "y ~ log(-a)", "y ~ log(a*0)", "y ~ nothing", "y ~ a.b"),
-    *("y ~ a.__class__", "y ~ a[0]", "y ~ lambda: a", "y ~ [a]", "y ~ {a}", "y ~ 'a'", "y ~ \"a", "y ~ a\0b", "y ~ ä"),
-    *("y ~ a | b", "y ~ a |", "y ~ a | priv()", "y ~ a | priv(b", "y ~ a | priv(b) | priv(c)", "y ~ a | priv(a)"),
-    *("y ~ a | adjust()", "y ~ a | adjust(a)", "y ~ a | other(b)", "y ~ priv(a)", "y ~ a | adjust(b) | adjust(c)"),
-    *("C(y) ~ a", "C(y, levels=[1]) ~ a", "C(y, levels=3) ~ a", "log(y) ~ a", "y + a ~ b", "between(y, y) ~ a"),
+    *(
+        "",
+        " ",
+        "~",
+        "y",
+        "y ~",
+        "~ a",
+        "y ~ ~ a",
+        "y ~ a +",
+        "y ~ + a",
+        "y ~ a b",
+        "y ~ (a",
+        "y ~ a)",
+        "y ~ 0",
+        "y ~ 1",
+    ),
+    *(
+        "y ~ -1",
+        "y ~ a - a",
+        "y ~ y",
+        "a ~ a",
+        "y ~ .",
+        "y ~ . - .",
+        "y ~ .:.",
+        "y ~ a:a",
+        "y ~ a*b*c",
+        "y ~ a**2",
+    ),
+    *(
+        "y ~ (a + b)**99",
+        "y ~ a/b",
+        "y ~ a/0",
+        "y ~ 1/0",
+        "y ~ log(-a)",
+        "y ~ log(a*0)",
+        "y ~ nothing",
+        "y ~ a.b",
+    ),
+    *(
+        "y ~ a.__class__",
+        "y ~ a[0]",
+        "y ~ lambda: a",
+        "y ~ [a]",
+        "y ~ {a}",
+        "y ~ 'a'",
+        'y ~ "a',
+        "y ~ a\0b",
+        "y ~ ä",
+    ),
+    *(
+        "y ~ a | b",
+        "y ~ a |",
+        "y ~ a | priv()",
+        "y ~ a | priv(b",
+        "y ~ a | priv(b) | priv(c)",
+        "y ~ a | priv(a)",
+    ),
+    *(
+        "y ~ a | adjust()",
+        "y ~ a | adjust(a)",
+        "y ~ a | other(b)",
+        "y ~ priv(a)",
+        "y ~ a | adjust(b) | adjust(c)",
+    ),
+    *(
+        "C(y) ~ a",
+        "C(y, levels=[1]) ~ a",
+        "C(y, levels=3) ~ a",
+        "log(y) ~ a",
+        "y + a ~ b",
+        "between(y, y) ~ a",
+    ),
     *("between(y) ~ a", "Surv(a, b) ~ c", "Surv(a) ~ c", "Surv(a, y, b) ~ c", "y ~ bs(a)", "y ~ bs(a, df=1)"),
-    *("y ~ bs(a, df=999)", "y ~ bs(a, df='x')", "y ~ cr(a, df=2)", "y ~ center()", "y ~ Q('zz')", "y ~ Q(3)", "y ~ np.nan"),
-    *("y ~ a; import os", "y ~ a\n + b", "y ~ a # b", "y ~ exec('1')", "y ~ I(a > 0)", "y ~ a == 1", "y ~ a if b else c"),
-    *("y ~ C(a)", "y ~ C(C(a))", "y ~ a @ b", "y ~ *a", "y ~ a,b", "y ~ f'{a}'", "y ~ None", "y ~ 1e999", "y ~ __import__('os')"),
+    *(
+        "y ~ bs(a, df=999)",
+        "y ~ bs(a, df='x')",
+        "y ~ cr(a, df=2)",
+        "y ~ center()",
+        "y ~ Q('zz')",
+        "y ~ Q(3)",
+        "y ~ np.nan",
+    ),
+    *(
+        "y ~ a; import os",
+        "y ~ a\n + b",
+        "y ~ a # b",
+        "y ~ exec('1')",
+        "y ~ I(a > 0)",
+        "y ~ a == 1",
+        "y ~ a if b else c",
+    ),
+    *(
+        "y ~ C(a)",
+        "y ~ C(C(a))",
+        "y ~ a @ b",
+        "y ~ *a",
+        "y ~ a,b",
+        "y ~ f'{a}'",
+        "y ~ None",
+        "y ~ 1e999",
+        "y ~ __import__('os')",
+    ),
 )
 
 
@@ -172,7 +263,9 @@ def calls() -> dict[str, object]:
     quick = {"C": 1.0, "order": "explicit", "epsilon": 0.1, "bounds": False}
     out = calls_of_function(rb.relbounds, "y ~ a + b", data, quick)
     out |= {f"formula {f[:40]!r}": lambda f=f: rb.relbounds(f, data, **quick) for f in FORMULAS}
-    out |= {f"safe formula {f[:40]!r}": lambda f=f: rb.relbounds(f, data, safe=True, **quick) for f in FORMULAS}
+    out |= {
+        f"safe formula {f[:40]!r}": lambda f=f: rb.relbounds(f, data, safe=True, **quick) for f in FORMULAS
+    }
     for label, frame in frames().items():
         out[f"data: {label}"] = lambda frame=frame: rb.relbounds("y ~ .", frame, **quick)
         out[f"data of a regression: {label}"] = lambda frame=frame: rb.relbounds(
@@ -182,14 +275,54 @@ def calls() -> dict[str, object]:
         out[f"formula of {label}"] = lambda v=value: rb.relbounds(v, data, **quick)
         out[f"load({label})"] = lambda v=value: rb.load(v)
         out[f"from_bytes({label})"] = lambda v=value: rb.RelboundsResults.from_bytes(v)
-    out |= calls_of_fit(rb.relbounds("y ~ a + b", data, **{**quick, "bounds": True, "delta": 0.1, **PUBLISHED}))
+    out |= calls_of_function(rb.svor, "y ~ a + b", data, {"C": 1.0, "width": 1.0, "kernel": "linear"})
+    small = {"probes": 2, "repeats": 1, "folds": 2, "trees": 3}
+    out |= {
+        name: call
+        for name, call in calls_of_function(rb.forest_relevance, "y ~ a + b", data, small).items()
+        if "huge" not in name  # so many trees or folds would be grown
+    }
+    for name in ("mze", "mae", "mmae"):
+        for label, value in VALUES.items():
+            out[f"metrics.{name}({label})"] = lambda name=name, v=value: getattr(rb.metrics, name)(v, v)
+            out[f"metrics.{name}(y, {label})"] = lambda name=name, v=value: getattr(rb.metrics, name)(
+                [1, 2], v
+            )
+    for name in ("paper_set", "paper_binary_set", "paper_privileged_set", "binary", "regression", "ordinal"):
+        make = getattr(rb.simulate, name)
+        for label, value in VALUES.items():
+            if "huge" not in label:
+                out[f"simulate.{name}({label})"] = lambda make=make, v=value: make(v)
+                out[f"simulate.{name}(seed={label})"] = lambda make=make, v=value: make(1, seed=v)
+    out |= calls_of_fit(
+        rb.relbounds("y ~ a + b", data, **{**quick, "bounds": True, "delta": 0.1, **PUBLISHED})
+    )
     return out
 
 
 PUBLISHED = {"control": "published", "probes": 3}
 METHODS = (
-    *("selected", "selected_formula", "predict", "decision_function", "score", "constrain", "substitutes", "together"),
-    *("level_contrasts", "cheapest", "sweep_delta", "risk_bound", "to_latex", "to_markdown", "to_html", "to_csv", "save"),
+    *(
+        "selected",
+        "selected_formula",
+        "predict",
+        "decision_function",
+        "score",
+        "constrain",
+        "substitutes",
+        "together",
+    ),
+    *(
+        "level_contrasts",
+        "cheapest",
+        "sweep_delta",
+        "risk_bound",
+        "to_latex",
+        "to_markdown",
+        "to_html",
+        "to_csv",
+        "save",
+    ),
 )
 
 
@@ -201,7 +334,7 @@ def calls_of_fit(fit) -> dict[str, object]:
         if method is None:
             continue
         for label, value in VALUES.items():
-            if name.startswith(("to_", "save")) and label in ("a word", "long text"):
+            if name.startswith(("to_", "save", "write")) and label in ("a word", "long text"):
                 continue  # a good name of a file
             out[f"fit.{name}({label})"] = lambda method=method, value=value: method(value)
     return out

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from relbounds.checks import shown
 from relbounds.errors import DataError
 
 __all__ = ["f1_weighted", "mae", "mmae", "mze", "r2"]
@@ -27,7 +28,7 @@ def _codes(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if coded and len(y_true) == len(y_pred) > 0:
         # nothing to look into: cross-validation asks hundreds of times
         return y_true.astype(float), y_pred.astype(float)
-    true, pred = pd.Series(y_true), pd.Series(y_pred)
+    true, pred = _as_series(y_true, "truth"), _as_series(y_pred, "prediction")
     if len(true) != len(pred):
         raise DataError(
             f"The truth has {len(true)} values and the prediction {len(pred)}; a score needs one for one."
@@ -52,10 +53,19 @@ def _codes(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return sides[0], sides[1]
 
 
+def _as_series(side: Any, name: str) -> pd.Series:
+    try:
+        return pd.Series(side)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"The {name} must be a plain sequence of levels or numbers, not {shown(side)}."
+        ) from None
+
+
 def _finite(side: pd.Series, name: str) -> NDArray[Any]:
     try:
         values = side.to_numpy(dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(
             f"The {name} holds values that are not numbers; pass an ordered Categorical or level codes."
         ) from None

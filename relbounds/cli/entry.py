@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relbounds.cli.parser import make_parser
-from relbounds.cli.words import in_flags
+from relbounds.cli.words import flag, in_flags
 from relbounds.errors import RelboundsError, RelboundsWarning
 
 
@@ -21,7 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["fit", "missing.csv", "y ~ ."])
     2
     """
-    given = make_parser().parse_args(arguments)
+    parser = make_parser()
+    given = parser.parse_args(arguments)
+    for name, value in vars(given).items():
+        if value == []:  # what argparse makes of --name=--
+            parser.error(f"argument {flag(name)}: expected one argument")
     with warnings.catch_warnings():
         warnings.showwarning = _warn
         try:

@@ -13,7 +13,7 @@ from relbounds.design import Design, make_design
 from relbounds.errors import DataError, OptionError
 from relbounds.kernel.fitting import Sample, fit_machine
 from relbounds.kernel.kernels import check_matrix
-from relbounds.kernel.options import SvorOptions, check_options
+from relbounds.kernel.options import SLACKS, SvorOptions, check_options
 from relbounds.kernel.results import SvorResults
 from relbounds.kernel.tuning import TUNED, Search, tune
 from relbounds.progress import Hook, check_progress
@@ -190,6 +190,7 @@ def fit_svor(
         )
     if slack is None:
         slack = "modelled" if design.Z.shape[1] else "free"
+    slack = checks.choice("slack", slack, SLACKS)
     if options.get("order") is None:
         options["order"] = "explicit" if slack == "free" and options.get("cost") is None else "implicit"
     search = Search(
@@ -233,7 +234,7 @@ def _check_model(slack: str, given: dict[str, Any], options: dict[str, Any]) -> 
 def _as_matrix(kernel: Any) -> np.ndarray:
     try:
         return np.asarray(kernel, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise OptionError(
             f"kernel={checks.shown(kernel)} is not known. Use 'linear', 'rbf', a function of two arrays, or a matrix."
         ) from error
@@ -242,7 +243,7 @@ def _as_matrix(kernel: Any) -> np.ndarray:
 def _as_cost(cost: Any) -> np.ndarray:
     try:
         return np.asarray(cost, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise OptionError(
             "cost must be a square table of numbers, one row and one column a level."
         ) from error

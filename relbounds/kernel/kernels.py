@@ -41,7 +41,10 @@ class Kernel:
             return np.exp(-np.maximum(square, 0.0) / (2.0 * self.width**2))
         if self.name == "function":
             assert self.function is not None
-            value = np.asarray(self.function(A, B), dtype=float)
+            try:
+                value = np.asarray(self.function(A, B), dtype=float)
+            except (TypeError, ValueError) as error:
+                raise OptionError(f"kernel: the function of two arrays failed: {error}") from error
             if value.shape != (len(A), len(B)):
                 raise OptionError(
                     f"kernel: the function returned an array of shape {value.shape} for inputs of {len(A)} "

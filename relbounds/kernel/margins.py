@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relbounds.errors import DataError, OptionError, nearest
+from relbounds.checks import choice
+from relbounds.errors import DataError, OptionError
 
 ORDERS = ("explicit", "implicit", "none")
 
@@ -62,11 +63,7 @@ def check_order(order: str) -> str:
     >>> check_order("implicit")
     'implicit'
     """
-    if order not in ORDERS:
-        raise OptionError(
-            f"order={order!r} is not known. Use 'explicit', 'implicit' or 'none'.{nearest(order, ORDERS)}"
-        )
-    return order
+    return choice("order", order, ORDERS)
 
 
 def check_cost(cost: np.ndarray, n_levels: int) -> np.ndarray:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from relbounds.errors import OptionError, nearest
+from relbounds.checks import choice
+from relbounds.errors import OptionError
 from relbounds.kernel.kernels import Kernel, make_kernel
 from relbounds.kernel.margins import check_order
 
@@ -57,14 +58,12 @@ def check_options(options: SvorOptions) -> SvorOptions:
     >>> check_options(SvorOptions(slack="modeled"))
     Traceback (most recent call last):
     ...
-    relbounds.errors.OptionError: slack='modeled' is not known. Use 'free', 'modelled' or 'mixed'. Did you
+    relbounds.errors.OptionError: slack='modeled' is not known; use 'free', 'modelled' or 'mixed'. Did you
     mean 'modelled'?
     """
     check_order(options.order)
     for name, value, known in (("slack", options.slack, SLACKS), ("solver", options.solver, SOLVERS)):
-        if value not in known:
-            words = ", ".join(repr(k) for k in known[:-1]) + f" or {known[-1]!r}"
-            raise OptionError(f"{name}={value!r} is not known. Use {words}.{nearest(str(value), known)}")
+        choice(name, value, known)
     for name in ("C", "gamma", "tol"):
         value = getattr(options, name)
         if not _is_number(value) or value <= 0:

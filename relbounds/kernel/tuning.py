@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relbounds.errors import DataError, OptionError, SolverError, nearest
+from relbounds.checks import choice
+from relbounds.errors import DataError, OptionError, SolverError
 from relbounds.folds import deal_folds
 from relbounds.kernel.fitting import WHOLE_MATRIX, Grams, Sample, fit_mixes, slack_matrix, thin_root
 from relbounds.kernel.kernels import check_matrix, make_kernel
@@ -110,10 +111,7 @@ def tune(sample: Sample, options: SvorOptions, given: Mapping[str, Any], search:
     >>> tune(sample, SvorOptions(solver="qp"), {"width": [0.001, 1.0]}, search).options.width
     1.0
     """
-    if search.score not in SCORES:
-        raise OptionError(
-            f"score={search.score!r} is not known. Use 'mze', 'mae' or 'mmae'.{nearest(search.score, SCORES)}"
-        )
+    choice("score", search.score, SCORES)
     grid, fine = grid_of(options, given)
     if not grid:
         return Tuned(options, None, search.score, pd.DataFrame(), 0)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from relbounds.checks import integer
 from relbounds.errors import OptionError, nearest
 from relbounds.simulate.recipe import (
     Simulated,
@@ -75,7 +76,7 @@ def privileged(
         raise OptionError("kind 'rater' reads levels; use family 'ordinal' or 'binary'.")
     n_levels = check_options(family, n, n_levels, noise, imbalance, correlation, label_noise)
     layout = make_layout(strong, weak, irrelevant, groups)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(integer("seed", seed))
     informative = gaussian(rng, n, layout.n_informative, correlation)
     score = informative @ rng.uniform(0.5, 1.0, size=layout.n_informative)
     y = make_response(rng, score, family, n_levels, imbalance, label_noise)
@@ -121,7 +122,7 @@ def noise_per_group(
     >>> len(sim.data), sim.truth_privileged.tolist()
     (400, ['strong', 'strong', 'strong'])
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(integer("seed", seed))
     q = len(sds)
     n = size * (q + 1)
     layout = make_layout(q, 0, q, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from relbounds.checks import is_whole, shown
 from relbounds.errors import OptionError
 from relbounds.simulate.hidden import privileged
 from relbounds.simulate.recipe import Simulated, draw
@@ -42,8 +43,8 @@ PAPER_GROUP_SETS = {1: (0, 5, 10), 2: (3, 5, 5), 3: (0, 5, 0)}
 
 
 def _numbered(table: Mapping[int, tuple[int, ...]], number: int) -> tuple[int, ...]:
-    if number not in table:
-        raise OptionError(f"There is no set {number}; choose one of {', '.join(map(str, table))}.")
+    if not is_whole(number) or number not in table:
+        raise OptionError(f"There is no set {shown(number)}; choose one of {', '.join(map(str, table))}.")
     return table[number]
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from relbounds.errors import OptionError, nearest
+from relbounds.checks import choice, integer, number
+from relbounds.errors import OptionError
 
 Array = NDArray[np.float64]
 FAMILIES = ("ordinal", "binary", "regression")
@@ -93,6 +94,7 @@ def make_layout(strong: int, weak: int, irrelevant: int, groups: int | Sequence[
 
 
 def _between(name: str, value: float, low: float, high: float, *, closed: bool = False) -> None:
+    number(name, value, finite=False)
     if not (low <= value < high or (closed and value == high)):
         end = "]" if closed else ")"
         raise OptionError(f"{name} was {value}; it must lie in [{low:g}, {high:g}{end}.")
@@ -156,10 +158,8 @@ def check_options(
     family: str, n: int, n_levels: int, noise: float, imbalance: float, correlation: float, label_noise: float
 ) -> int:
     """Refuse options that make no sense; return the number of levels the family has."""
-    if family not in FAMILIES:
-        raise OptionError(
-            f"family was {family!r}; choose one of {', '.join(FAMILIES)}.{nearest(family, FAMILIES)}"
-        )
+    choice("family", family, FAMILIES)
+    n, n_levels = integer("n", n, least=1), integer("n_levels", n_levels, least=1)
     if n < 2 * n_levels:
         raise OptionError(f"n was {n}; {n_levels} levels need at least {2 * n_levels} rows.")
     if n_levels < 2:
@@ -221,7 +221,7 @@ def draw(
     """
     n_levels = check_options(family, n, n_levels, noise, imbalance, correlation, label_noise)
     layout = make_layout(strong, weak, irrelevant, groups)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(integer("seed", seed))
     informative = gaussian(rng, n, layout.n_informative, correlation)
     score = informative.sum(axis=1)
     y = make_response(rng, score, family, n_levels, imbalance, label_noise)

@@ -20,6 +20,9 @@ from relbounds.options import Options
 
 # The default grid in multiples of the fit's own tolerance: from the best models alone to loose ones.
 GRID = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+# What a tolerance of 0 is computed with: budgets without any room leave no interior, and pushes then take a hundred
+# times as long for bounds that differ by less than this.
+LEAST = 1e-5
 RANK = {"strong": 2, "weak": 1, "irrelevant": 0}
 
 
@@ -127,7 +130,8 @@ def sweep_delta(
     ----------
     fitted : Fitted
     delta : sequence of float or {"1se", "2se"}, optional
-        By default seven values from 0, the best models alone, to four times the tolerance of the fit.
+        By default seven values from 0, the best models alone, to four times the tolerance of the fit. 0 is
+        computed with 0.00001, since budgets without any room leave nothing to compute in.
     probes : int, optional
         Permuted features at each tolerance; as many as in the fit by default.
 
@@ -154,7 +158,7 @@ def sweep_delta(
         # too few probes at one tolerance is no news of its own: the noise threshold shows it
         warnings.simplefilter("ignore", RelboundsWarning)
         for value in deltas:
-            table, thresholds = at_delta(fitted, options.replace(delta=float(value)))
+            table, thresholds = at_delta(fitted, options.replace(delta=max(float(value), LEAST)))
             frames.append(table)
             noise.append(thresholds)
     index = pd.Index(deltas, name="delta")

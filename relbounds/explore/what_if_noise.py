@@ -32,7 +32,7 @@ from relbounds.solver.screen import screen
 
 # Entries of all refitted programs together beyond which a what-if uses the fit's noise, which is never smaller: an
 # answer should not take longer than the question.
-MOST_ENTRIES = 3_000_000
+MOST_ENTRIES = 1_000_000
 # A term whose greatest use falls by less than this share is as free as it was.
 UNMOVED = 1e-3
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from explored import copies, privileged, severity
@@ -67,3 +69,22 @@ def test_bad_tolerances(deltas, words):
 def test_a_what_if_is_not_swept():
     with pytest.raises(rb.OptionError, match="without constraints"):
         copies().constrain({"x2": 0}).sweep_delta([0.1])
+
+
+def test_the_best_models_alone_are_part_of_the_default():
+    found = copies().sweep_delta()
+    assert found.deltas[0] == 0.0 and len(found.noise) == len(found.deltas)
+    widths = (found.table["upper"] - found.table["lower"]).unstack("delta")
+    assert (widths[0.0] <= widths.iloc[:, -1] + 1e-6).all()
+
+
+def test_a_class_that_rises_again_is_named_and_explained():
+    found = copies().sweep_delta([0.01, 0.1, 0.5], probes=3)
+    table = found.table.copy()
+    for delta, label in zip((0.01, 0.1, 0.5), ("weak", "irrelevant", "weak"), strict=True):
+        table.loc[(delta, "x4"), "relevance"] = label
+    turned = replace(found, table=table)
+    assert not turned.monotone["x4"]
+    (said,) = [text for text in turned.explanation if text.startswith("x4")]
+    assert "weak from 0.01, irrelevant from 0.1, weak from 0.5" in said and "noise" in said
+    assert said in repr(turned)

@@ -80,7 +80,7 @@ class Sweep:
     @property
     def monotone(self) -> pd.Series:
         """Whether the class of each row only falls as the tolerance grows: from strong to weak to irrelevant."""
-        ranks = self.classes.map(lambda label: RANK.get(label, np.nan)).astype(float)
+        ranks = self.classes.map(lambda label: float(RANK.get(label, np.nan)))
         falls = (ranks.diff(axis=1).iloc[:, 1:].fillna(0.0) <= 0).all(axis=1)
         return falls.rename("monotone")
 

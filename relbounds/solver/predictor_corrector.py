@@ -48,6 +48,8 @@ class Core:
         return self.p * norm + self.l * float(self.c.sum()) + np.abs(self.Lin).sum(axis=1)
 
 
+# Just below the largest block that the GNU allocator learns from.
+KEPT_BYTES = 31 * 2**20
 SLACKS = ("u1", "u2", "xi", "f", "g", "s")
 MULTIPLIERS = ("z1", "z2", "z3", "z4", "alpha", "lam")
 
@@ -347,8 +349,19 @@ def solve(
     most : int, optional
         Iterations at most.
     """
+    keep_memory()
     with np.errstate(all="ignore"):
         return _iterate(core, d, start, tolerance, columns, stop, most)
+
+
+def keep_memory() -> None:
+    """Have freed arrays kept for the next ones instead of handed back to the system.
+
+    Every iteration makes and frees the same arrays of some 100 kB. The GNU allocator hands these back each time, and
+    fetching them again page by page takes longer than the arithmetic, until it has seen a large block come and go:
+    from then on it keeps blocks of that size. The block is never written to, so it costs nothing.
+    """
+    np.empty(KEPT_BYTES, dtype=np.uint8)
 
 
 def _iterate(

@@ -16,6 +16,7 @@ VIGNETTES = sorted((ROOT / "vignettes").glob("*.Rmd"))
 def test_the_vignettes_are_there():
     assert [v.stem for v in VIGNETTES] == [
         "beyond-the-line",
+        "clinical-analysis",
         "fairness-audit",
         "ordinal-outcomes",
         "privileged-information",
@@ -55,5 +56,5 @@ def test_a_vignette_renders():
     )
     assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-1000:]
     page = (ROOT / "build" / "vignettes" / "tables-and-figures.html").read_text()
-    assert "Relevance intervals were computed" in page and "area_se" in page
+    assert "The relevance of 10 terms for the binary response" in page and "area_se" in page
     assert "`r " not in page

@@ -89,8 +89,8 @@ def fit_baseline(model: Model, C: float, *, accuracy: float = EXACT) -> Solution
     C : float
         Price of the loss.
     accuracy : float, optional
-        Relative accuracy of the objective. With less than the usual one the support is not made exact, which saves
-        about half of the time.
+        Relative accuracy of the objective. With less than the usual one a few iterations are saved, and the support
+        is not made exact.
 
     Examples
     --------

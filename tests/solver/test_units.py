@@ -41,10 +41,12 @@ def problem(seed):
     return model, C, (0.001, 0.03, 0.3)[seed % 3], ("split", "joint")[(seed // 2) % 2]
 
 
-@pytest.mark.parametrize("factor", [1e-12, 1e-5, 1e6, 1e12])
+@pytest.mark.parametrize(
+    "factor", [1e-12, *(pytest.param(k, marks=pytest.mark.slow) for k in (1e-5, 1e6)), 1e12]
+)
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_same_in_other_units(unit, factor):
-    for seed in (0, 3, 6, 9, 11):
+    for seed in (0, 3, 6, 11):
         model, C, delta, tolerance = problem(seed)
         polytope = polytope_of(model, fit_baseline(model, C), delta, tolerance)
         directions = feature_directions(model)[::3]
@@ -84,7 +86,7 @@ def test_a_response_far_from_zero(far):
         assert np.abs(found.value - expected).max() <= (1e-6 + 1e-14 * far) * polytope.size
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-9, 1e-6])
+@pytest.mark.parametrize("delta", [0.0, 1e-9, 1e-6])
 @pytest.mark.parametrize("tolerance", ["split", "joint"])
 def test_hardly_any_tolerance_or_none(tolerance, delta):
     for seed, kind in enumerate(

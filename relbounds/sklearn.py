@@ -76,7 +76,8 @@ class _Relbounds(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if not self.results_.options["bounds"]:
             # an earlier fit of this object may have left its own
             for name in ("relevance_bounds_", "relevance_"):
-                vars(self).pop(name, None)
+                if hasattr(self, name):
+                    delattr(self, name)
             return
         table = self.results_.table
         table = table[table["part"] == "regular"]

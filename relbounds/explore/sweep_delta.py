@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -181,7 +182,7 @@ def read_deltas(fitted: Fitted, delta: Sequence[float | str] | None) -> FloatArr
         one = fitted.delta if fitted.delta > 0 else standard_error("1se", losses)
         return np.unique([*(one * step for step in GRID), fitted.delta])
     alone = isinstance(delta, str | bytes) or not isinstance(delta, Iterable) or np.ndim(delta) == 0
-    given = [delta] if alone else list(delta)
+    given: list[Any] = [delta] if alone else list(delta)
     if len(given) == 0:
         raise OptionError("delta is empty; give tolerances such as [0.001, 0.01, 0.1], or leave it out.")
     for value in given:

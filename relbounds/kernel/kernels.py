@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relbounds.errors import DataError, OptionError, nearest
+from relbounds.errors import DataError, OptionError, RelboundsError, nearest
 
 KernelFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 NAMES = ("linear", "rbf", "precomputed")
@@ -43,6 +43,8 @@ class Kernel:
             assert self.function is not None
             try:
                 value = np.asarray(self.function(A, B), dtype=float)
+            except RelboundsError:
+                raise  # it says what is missing
             except (TypeError, ValueError) as error:
                 raise OptionError(f"kernel: the function of two arrays failed: {error}") from error
             if value.shape != (len(A), len(B)):

@@ -70,6 +70,16 @@ def test_kernel_machines_and_forests_come_back(tmp_path):
             rb.RelboundsResults.from_bytes(fit.to_bytes())
 
 
+def test_what_was_asked_of_a_loaded_fit_is_what_was_asked_before():
+    data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+    fit = rb.relbounds(data.formula, data.data, **QUICK)
+    again = rb.RelboundsResults.from_bytes(fit.to_bytes())
+    wish = {fit.table.index[0]: float(fit.table[["lower", "upper"]].iloc[0].mean())}
+    one, two = fit.constrain(wish), again.constrain(wish)
+    pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
+    pd.testing.assert_frame_equal(type(one).from_bytes(one.to_bytes()).table, one.table, check_exact=True)
+
+
 def test_a_new_process_reads_the_file(tmp_path):
     fit = rb.relbounds(FORMULAS[1], severity(), **QUICK)
     path = fit.save(tmp_path / "fit.relbounds")

@@ -26,6 +26,9 @@ Wish = tuple[float, float]
 MOST_PIECES = 64
 # Up to this many linear functions become hard rows of their own; more of them are written with auxiliary variables.
 MOST_ROWS = 64
+# The room that a linear function of several variables keeps where it is held, as a share of the norm: far less takes
+# many times as long, far more would be seen.
+ROOM = 5e-6
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def _with_room(one: Cut, unit: float) -> float:
     A single variable that is held is no variable any more, and needs no room.
     """
     single = all(len(functional.variables) == 1 for functional in one.row.functionals)
-    return one.high if single or one.high <= 0 else max(one.high, one.low + ZERO * unit)
+    return one.high if single or one.high <= 0 else max(one.high, one.low + ROOM * unit)
 
 
 def _too_many(cuts: Sequence[Cut]) -> OptionError:

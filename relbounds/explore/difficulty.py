@@ -11,6 +11,7 @@ import pandas as pd
 
 from relbounds.errors import OptionError
 from relbounds.linear.fitted import Fitted
+from relbounds.linear.model import Spec
 from relbounds.linear.ranges import measure
 
 OFFSET = "(offset)"
@@ -109,13 +110,15 @@ def _slack(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]:
     of them.
     """
     spec, v = fitted.spec, fitted.solution.v
-    corrections = spec.corrections(v)
-    worst = _largest(spec.rows.sample, corrections, spec.n_samples)
+    of = _program_rows(spec)
+    corrections = spec.corrections(v)[of]
+    worst = _largest(spec.full.sample, corrections, spec.n_samples)
     owner = np.zeros(len(spec.rows), dtype=int)
     for k, f in enumerate(spec.functions):
         owner[f.rows] = k
+    owner = owner[of]
     weights = np.array([v[f.start : f.offset] for f in spec.functions])
-    free = spec.model.hinge(v) if spec.model.h.size else np.zeros(len(spec.rows))
+    free = (spec.model.hinge(v) if spec.model.h.size else np.zeros(len(spec.rows)))[of]
     names = np.array([f.name for f in spec.functions])
     known = worst >= 0
     parts = np.where(known[:, None], spec.Z * weights[owner[worst]], 0.0)
@@ -125,6 +128,11 @@ def _slack(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]:
         "function": np.where(known, names[owner[worst]], ""),
     }
     return facts, parts, fitted.design.priv_names
+
+
+def _program_rows(spec: Spec) -> np.ndarray:
+    """Return the row of the program that stands for each row of an observation: equal rows are one there."""
+    return np.arange(len(spec.rows)) if spec.merged.of is None else spec.merged.of
 
 
 def _largest(sample: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
@@ -141,11 +149,12 @@ def _teacher(fitted: Fitted) -> tuple[dict[str, Any], np.ndarray, Sequence[str]]
     teacher = fitted.privileged.teacher
     spec, v = teacher.spec, teacher.solution.v
     slacks = spec.slacks(v)
-    worst = _largest(spec.rows.sample, spec.model.h - spec.model.G @ v, spec.n_samples)
-    parts = -spec.model.G[worst, : spec.n_features] * spec.weights_of(v)
+    of = _program_rows(spec)
+    worst = _largest(spec.full.sample, (spec.model.h - spec.model.G @ v)[of], spec.n_samples)
+    parts = -spec.model.G[of[worst], : spec.n_features] * spec.weights_of(v)
     parts[worst < 0] = 0.0
     # the weights in fact given: a teacher that is not listened to changes none
-    rows, own = fitted.spec.rows, fitted.design.weights
+    rows, own = fitted.spec.full, fitted.design.weights
     weights = np.ones(len(slacks))
     counted = own[rows.sample] > 0
     weights[rows.sample[counted]] = rows.weight[counted] / own[rows.sample[counted]]

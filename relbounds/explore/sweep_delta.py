@@ -16,7 +16,7 @@ from relbounds.explore.constrain import need_bounds
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fit import Best, complete
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.tolerance import standard_error
+from relbounds.linear.tolerance import find_tolerance, standard_error
 from relbounds.options import Options
 
 # The default grid in multiples of the fit's own tolerance: from the best models alone to loose ones.
@@ -130,7 +130,7 @@ def sweep_delta(
     Parameters
     ----------
     fitted : Fitted
-    delta : sequence of float or {"1se", "2se"}, optional
+    delta : sequence of float or {"resample", "resample90", "1se", "2se"}, optional
         By default seven values from 0, the best models alone, to four times the tolerance of the fit. 0 is
         computed with 0.00001, since budgets without any room leave nothing to compute in.
     probes : int, optional
@@ -185,10 +185,10 @@ def read_deltas(fitted: Fitted, delta: Sequence[float | str] | None) -> FloatArr
     given: list[Any] = [delta] if alone else list(delta)
     if len(given) == 0:
         raise OptionError("delta is empty; give tolerances such as [0.001, 0.01, 0.1], or leave it out.")
-    for value in given:
-        fitted.options.replace(delta=value)  # says what is wrong with it
+    # options say what is wrong with a tolerance
+    asked = [fitted.options.replace(delta=value) for value in given]
     return np.unique(
-        [standard_error(value, losses) if isinstance(value, str) else float(value) for value in given]
+        [find_tolerance(fitted.design, fitted.spec, fitted.solution, options).delta for options in asked]
     )
 
 

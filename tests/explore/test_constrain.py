@@ -52,7 +52,7 @@ def test_switching_off_one_of_two_copies_makes_the_other_strong():
     assert fit.constrain({"x2": "off"}).table.loc["x3", "relevance"] == "strong"
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["x1", "x5", "x6", "x8"]),
@@ -208,7 +208,7 @@ def test_a_rounded_bound_is_granted():
     fit = severity()
     for name in ("stiffness", "crp"):
         for end in ("lower", "upper"):
-            held = fit.constrain({name: round(float(fit.table.loc[name, end]), 3)})
+            held = fit.constrain({name: round(float(fit.table.loc[name, end]), 3)}, noise=False)
             assert held.table.loc[name, "upper"] == pytest.approx(fit.table.loc[name, end], abs=1e-3)
 
 

@@ -41,7 +41,8 @@ def test_published_sets_of_identical_pairs():
     assert (table > 0).to_numpy().sum() == 5  # five groups, one label each
 
 
-@pytest.mark.parametrize("number", [pytest.param(1, marks=pytest.mark.slow), 2, 3])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2, 3])
 def test_published_sets_with_defaults(number):
     """Wide tolerances, where all contexts look alike, are where a careless cut merges everything."""
     simulated = rb.simulate.paper_group_set(number, seed=1)
@@ -55,7 +56,7 @@ def test_published_sets_with_defaults(number):
 
 def test_copies_alone_are_one_group():
     simulated = rb.simulate.binary(n=80, strong=0, weak=4, irrelevant=2, seed=2)
-    fit = rb.relbounds(simulated.formula, simulated.data, C=1.0, probes=10)
+    fit = rb.relbounds(simulated.formula, simulated.data, C=1.0, control="fdr")
     for by in ("context", "overlap"):
         labels = fit.groups(by=by).labels
         assert labels[["x1", "x2", "x3", "x4"]].nunique() == 1 and labels["x5"] != labels["x1"]

@@ -33,7 +33,9 @@ def test_a_rim_is_what_linear_programs_find_on_it(kind):
                 assert least[0] == pytest.approx(-plain_max(held_set, -eye[seen]), abs=1.5 * tolerance)
 
 
-@pytest.mark.parametrize(("make", "names"), [(copies, ("x1", "x2")), (severity, ("crp", "stiffness"))])
+@pytest.mark.parametrize(
+    ("make", "names"), [(copies, ("x1", "x2")), pytest.param(severity, ("crp",), marks=pytest.mark.slow)]
+)
 def test_responses_are_what_a_what_if_says(make, names):
     fit = make()
     rng = np.random.default_rng(1)

@@ -27,6 +27,12 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # With this set, a test that would be skipped for want of Python is an error.
 export RELBOUNDS_REQUIRE_PYTHON=1
 
+# What is checked is what would be given to others: a copy of the sources with the wheel in it.
+cp -r "$here" "$work/r-package"
+PYTHON="$RETICULATE_PYTHON" bash "$here/tools/wheel.sh"
+mkdir -p "$work/r-package/inst/python"
+cp "$here"/inst/python/*.whl "$work/r-package/inst/python/" 2>/dev/null || true
+here="$work/r-package"
 cd "$work"
 # Vignettes call the package they describe, so it is installed before they are built.
 R CMD INSTALL --no-docs --library="$work/library" "$here" >"$work/install.log" 2>&1 || { cat "$work/install.log"; exit 1; }

@@ -12,7 +12,11 @@ build="$(mktemp -d)"
 trap 'rm -rf "$build"' EXIT
 # From a copy of what belongs to the package: nothing is written into the sources.
 cp -r "$root/pyproject.toml" "$root/README.md" "$root/LICENSE" "$root/relbounds" "$build/"
-if "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$here/inst/python" "$build" >"$build/log" 2>&1; then
+find "$build" -name __pycache__ -prune -exec rm -rf {} +
+# Without a network the build backend must be there already.
+isolation=""
+if "$python" -c "import hatchling" 2>/dev/null; then isolation="--no-build-isolation"; fi
+if "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps $isolation --wheel-dir "$here/inst/python" "$build" >"$build/log" 2>&1; then
   echo "Wheel: $(basename "$here"/inst/python/*.whl)"
 else
   echo "The wheel of the Python package was not built: $(tail -1 "$build/log")"

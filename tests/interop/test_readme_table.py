@@ -1,0 +1,91 @@
+"""Every call of the README's table runs as written, in both columns. Fewer rows than the README's keep it quick."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+import relbounds as rb
+
+ROOT = Path(__file__).resolve().parents[2]
+FORMULA = "severity ~ age + bmi + crp + esr + il6 + platelets"
+ROWS = 120
+pytestmark = pytest.mark.filterwarnings("ignore::relbounds.errors.RelboundsWarning")
+
+
+def table() -> list[tuple[str, list[str], list[str]]]:
+    """Return the rows of the table: what is asked, the calls in Python, the calls in R."""
+    text = (ROOT / "README.md").read_text()
+    lines = text.split("| | Python | R |")[1].splitlines()[2:]
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        cells = [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        rows.append((cells[0], re.findall(r"`([^`]+)`", cells[1]), re.findall(r"`([^`]+)`", cells[2])))
+    return rows
+
+
+def test_the_table_is_read() -> None:
+    rows = table()
+    assert len(rows) >= 8
+    assert all(python and r for _, python, r in rows)
+    for _, python, _ in rows:
+        for call in python:
+            ast.parse(call)
+
+
+def test_python_calls_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    data = rb.datasets.load_severity().head(ROWS)
+    fit = rb.relbounds(FORMULA, data, C=0.1, delta=0.05, order="explicit")
+    for asked, calls, _ in table():
+        for call in calls:
+            assert eval(call, {"rb": rb, "fit": fit, "data": data}) is not None, asked
+
+
+def test_r_calls_run(tmp_path: Path) -> None:
+    if shutil.which("R") is None:
+        pytest.skip("R is not installed.")
+    library = tmp_path / "library"
+    library.mkdir()
+    done = subprocess.run(
+        [
+            "R",
+            "CMD",
+            "INSTALL",
+            "--no-docs",
+            "--no-test-load",
+            f"--library={library}",
+            str(ROOT / "r-package"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "reticulate" in done.stderr and done.returncode:
+        pytest.skip("The R package reticulate is not installed.")
+    assert done.returncode == 0, done.stderr
+    lines = [
+        f"library(relbounds, lib.loc = '{library}')",
+        f"severity <- relbounds::severity[1:{ROWS}, ]",
+        f"fit <- relbounds({FORMULA}, data = severity, C = 0.1, delta = 0.05, order = 'explicit')",
+        *(f"invisible({call})" for _, _, calls in table() for call in calls),
+        "cat('all of them\\n')",
+    ]
+    script = tmp_path / "table.R"
+    script.write_text("\n".join(lines))
+    environment = {**os.environ, "RETICULATE_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["Rscript", str(script)], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
+    )
+    assert "all of them" in done.stdout, done.stderr

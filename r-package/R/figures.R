@@ -147,15 +147,17 @@ autoplot.relbounds <- function(object, orientation = "horizontal", sort = "table
   orientation <- one_of(orientation, c("horizontal", "vertical"), "orientation")
   table <- figure_rows(object$table, sort, features, levels)
   table$noise <- row_noise(object, table)
-  p <- bars_figure(table, attr(table, "heads"), palette, threshold, direction, best, legend, title, before = object$before)
-  if (orientation == "horizontal") return(p)
+  upright <- orientation == "vertical"
+  p <- bars_figure(table, attr(table, "heads"), palette, threshold, direction, best, legend, title, before = object$before,
+                   upright = upright)
+  if (!upright) return(p)
   p + ggplot2::coord_flip() + ggplot2::theme(
     axis.text.x = ggplot2::element_text(angle = 90, hjust = 1, vjust = 0.5), axis.text.y = ggplot2::element_text(),
     panel.grid.major.x = ggplot2::element_blank(), panel.grid.major.y = ggplot2::element_line(colour = "grey92", linewidth = 0.3))
 }
 
 bars_figure <- function(table, heads, palette, threshold, direction, best, legend, title, before = NULL,
-                        xlab = "relevance (share of the norm)") {
+                        xlab = "relevance (share of the norm)", upright = FALSE) {
   colours <- CLASS_COLOURS
   unknown <- setdiff(names(palette), names(CLASS_COLOURS))
   if (length(unknown)) {
@@ -168,15 +170,15 @@ bars_figure <- function(table, heads, palette, threshold, direction, best, legen
   colours["adjusted for"] <- NO_CLASS
   known <- names(colours)[names(colours) %in% table$class]
   table$class <- factor(table$class, levels = known)
-  reach <- max(table$upper, if (threshold) table$noise, abs(table$weight), 1e-9, na.rm = TRUE)
+  was <- if (!is.null(before)) before[match(table$feature, before$feature), , drop = FALSE]
+  reach <- max(table$upper, was$upper, if (threshold) table$noise, abs(table$weight), 1e-9, na.rm = TRUE)
   # an interval that is a single value must still be seen
   table$to <- pmax(table$upper, table$lower + 0.004 * reach)
   half <- ifelse(table$row == "term", 0.33, 0.24)
   table$ymin <- table$at - half
   table$ymax <- table$at + half
   p <- ggplot2::ggplot(table)
-  if (!is.null(before)) {
-    was <- before[match(table$feature, before$feature), ]
+  if (!is.null(was)) {
     was$ymin <- table$ymin
     was$ymax <- table$ymax
     p <- p + ggplot2::geom_rect(data = was, ggplot2::aes(xmin = lower, xmax = upper, ymin = ymin, ymax = ymax), fill = NA,
@@ -218,7 +220,9 @@ bars_figure <- function(table, heads, palette, threshold, direction, best, legen
     p <- p + ggplot2::expand_limits(y = breaks[1] - 0.3)
   }
   edge <- colours
-  p + ggplot2::scale_y_reverse(breaks = breaks, labels = labels, expand = ggplot2::expansion(add = 0.3), name = NULL) +
+  # from top to bottom, or, with upright bars, from left to right
+  rows <- if (upright) ggplot2::scale_y_continuous else ggplot2::scale_y_reverse
+  p + rows(breaks = breaks, labels = labels, expand = ggplot2::expansion(add = 0.3), name = NULL) +
     ggplot2::scale_x_continuous(limits = c(0, 1.08 * reach), expand = ggplot2::expansion(mult = c(0, 0.01)), name = xlab) +
     ggplot2::scale_fill_manual(values = colours, breaks = known) +
     ggplot2::scale_colour_manual(values = edge, breaks = known, guide = "none") +
@@ -297,6 +301,8 @@ autoplot.relbounds_sweep <- function(object, features = NULL, title = NULL, ...)
   if (!"term" %in% names(table)) table$term <- table$feature
   if (!is.null(features)) table <- pick_features(table, features)
   shown <- unique(table$feature)
+  # the axis is logarithmic: a tolerance of 0 has no place on it
+  table <- table[table$delta > 0, , drop = FALSE]
   table$feature <- factor(table$feature, levels = shown)
   table$class <- factor(as.character(table$relevance), levels = names(CLASS_COLOURS))
   ggplot2::ggplot(table, ggplot2::aes(x = delta)) +
@@ -304,13 +310,16 @@ autoplot.relbounds_sweep <- function(object, features = NULL, title = NULL, ...)
     ggplot2::geom_line(ggplot2::aes(y = lower), colour = INK, linewidth = 0.3) +
     ggplot2::geom_line(ggplot2::aes(y = upper), colour = INK, linewidth = 0.3) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = lower, ymax = upper, colour = class), linewidth = 1.6) +
-    ggplot2::geom_vline(xintercept = object$delta, linetype = "22", colour = INK, linewidth = 0.35) +
+    ggplot2::geom_vline(xintercept = max(object$delta, min(table$delta)), linetype = "22", colour = INK, linewidth = 0.35) +
     ggplot2::facet_wrap("feature", labeller = ggplot2::as_labeller(shorten)) +
-    ggplot2::scale_x_log10(name = "tolerance (delta; dashed: that of the fit)") +
+    ggplot2::scale_x_log10(name = "tolerance (delta; dashed: that of the fit)",
+                           labels = function(v) format(v, scientific = FALSE, drop0trailing = TRUE, trim = TRUE),
+                           guide = ggplot2::guide_axis(check.overlap = TRUE)) +
     ggplot2::scale_y_continuous(name = "relevance (share of the norm)", limits = c(0, NA)) +
     ggplot2::scale_colour_manual(values = CLASS_COLOURS, breaks = levels(droplevels(table$class)), name = NULL) +
     ggplot2::labs(title = title) + figure_theme() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_line(colour = "grey92", linewidth = 0.3))
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_line(colour = "grey92", linewidth = 0.3),
+                   panel.spacing.x = ggplot2::unit(1.2, "lines"))
 }
 
 #' @rdname relbounds-figures

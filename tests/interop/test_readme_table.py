@@ -34,6 +34,13 @@ def table() -> list[tuple[str, list[str], list[str]]]:
     return rows
 
 
+# These search grids, grow forests or fit fifty times: minutes rather than seconds.
+LONG = re.compile(r"svor\(|forest_relevance\(|stability\(")
+which = pytest.mark.parametrize(
+    "long", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["quick", "long"]
+)
+
+
 def test_the_table_is_read() -> None:
     rows = table()
     assert len(rows) >= 8
@@ -43,17 +50,19 @@ def test_the_table_is_read() -> None:
             ast.parse(call)
 
 
-def test_python_calls_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@which
+def test_python_calls_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool) -> None:
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     data = rb.datasets.load_severity().head(ROWS)
     fit = rb.relbounds(FORMULA, data, C=0.1, delta=0.05, order="explicit")
     for asked, calls, _ in table():
-        for call in calls:
+        for call in (call for call in calls if bool(LONG.search(call)) is long):
             assert eval(call, {"rb": rb, "fit": fit, "data": data}) is not None, asked
 
 
-def test_r_calls_run(tmp_path: Path) -> None:
+@which
+def test_r_calls_run(tmp_path: Path, long: bool) -> None:
     if shutil.which("R") is None:
         pytest.skip("R is not installed.")
     library = tmp_path / "library"
@@ -79,7 +88,12 @@ def test_r_calls_run(tmp_path: Path) -> None:
         f"library(relbounds, lib.loc = '{library}')",
         f"severity <- relbounds::severity[1:{ROWS}, ]",
         f"fit <- relbounds({FORMULA}, data = severity, C = 0.1, delta = 0.05, order = 'explicit')",
-        *(f"invisible({call})" for _, _, calls in table() for call in calls),
+        *(
+            f"invisible({call})"
+            for _, _, calls in table()
+            for call in calls
+            if bool(LONG.search(call)) is long
+        ),
         "cat('all of them\\n')",
     ]
     script = tmp_path / "table.R"

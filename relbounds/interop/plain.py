@@ -225,7 +225,7 @@ def _phrase(wish: Any) -> str:
     return phrase(wish)
 
 
-def kinds() -> dict[str, type]:
+def kinds() -> dict[str, Any]:
     """Return the three kinds of fit by the names that R has for them."""
     return {"relbounds": rb.RelboundsResults, "svor": rb.SvorResults, "relbounds_forest": rb.ForestResults}
 

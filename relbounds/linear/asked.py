@@ -174,6 +174,7 @@ def asked_of(term: DesignTerm, places: NDArray[np.intp]) -> tuple[Asked, ...]:
         return (Asked(key, term.title, "term", whole),)
     row = "level" if term.kind == "factor" else "column"
     shares = np.array(term.shares) if term.kind == "factor" else None
+    own: tuple[Functional, ...]
     if nominal:
         own = (_whole_of_classes(places, term.kind),)
     elif term.kind == "factor":

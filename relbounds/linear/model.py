@@ -13,7 +13,7 @@ from relbounds.linear.asked import Asked, asked_of
 from relbounds.linear.families import family_of
 from relbounds.linear.families.family import Prediction
 from relbounds.linear.families.rows import Answers, FloatArray, ModelKind, Rows
-from relbounds.linear.merging import Merged, merge
+from relbounds.linear.merging import MergedRows, merge
 from relbounds.linear.plain import plain_column, plain_model
 from relbounds.solver.columns import Columns, new_columns
 from relbounds.solver.model import Model
@@ -46,7 +46,7 @@ class Spec:
     family : str
     full : Rows
         The loss rows of every observation, priced by case weights alone.
-    merged : Merged
+    merged : MergedRows
         Those of the program, with the prices of the model.
     asked : tuple of Asked
         The rows of the table.
@@ -60,7 +60,7 @@ class Spec:
     kind: ModelKind
     family: str
     full: Rows
-    merged: Merged
+    merged: MergedRows
     asked: tuple[Asked, ...]
     sizes: Sizes
     functions: tuple[Function, ...] = ()
@@ -239,10 +239,10 @@ def build(design: Design, kind: ModelKind, *, merged: bool = True) -> Spec:
     return Spec(model, kind, design.family, full, few, plain_asked(design, sizes), sizes)
 
 
-def priced(full: Rows, kind: ModelKind, features: Sequence[FloatArray], merged: bool) -> Merged:
+def priced(full: Rows, kind: ModelKind, features: Sequence[FloatArray], merged: bool) -> MergedRows:
     """Return the rows with the prices of the model, equal ones merged."""
     rows = replace(full, weight=full.balanced(full.weight)) if kind.balance else full
-    return merge(rows, np.hstack(list(features))) if merged else Merged(rows, None)
+    return merge(rows, np.hstack(list(features))) if merged else MergedRows(rows, None)
 
 
 def plain_asked(design: Design, sizes: Sizes) -> tuple[Asked, ...]:

@@ -98,11 +98,11 @@ def tune(design: Design, options: Options) -> Tuning:
     kinds = plain_kinds(design, options)
     if isinstance(options.C, float | int) and len(kinds) == 1:
         return Tuning(float(options.C), kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", ())
-    grids = [grid_of_C(design, kind, options) for kind in kinds]
-    useful = [i for i, grid in enumerate(grids) if grid is not None]
+    tried = [(kind, grid_of_C(design, kind, options)) for kind in kinds]
+    useful = [(kind, grid) for kind, grid in tried if grid is not None]
     if not useful:
         return Tuning(1.0, kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", (), useless=True)
-    kinds, grids = [kinds[i] for i in useful], [grids[i] for i in useful]
+    kinds, grids = [kind for kind, _ in useful], [grid for _, grid in useful]
     dealt = deal(design, options)
     with stage("tuning", len(kinds), options.progress) as done:
         found = run(

@@ -6,11 +6,9 @@ everywhere, so one row with the sum of their prices is the same loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-
-from relbounds.solver.model import Model
 
 # Rows hashed at a time, so that no second copy of a large matrix is made.
 BLOCK = 1 << 16
@@ -73,26 +71,9 @@ def merge_rows(*keys: np.ndarray) -> Merged:
     return Merged(first[order], place[which])
 
 
-def merge_model(model: Model) -> tuple[Model, Merged]:
-    """Return the model with equal loss rows as one, and which these are.
-
-    Examples
-    --------
-    >>> from relbounds.solver.model import make_model
-    >>> model = make_model([[1.0], [1.0], [2.0]], np.ones(3), np.ones(3), np.ones(1))
-    >>> merge_model(model)[0].c.tolist()
-    [2.0, 1.0]
-    """
-    merged = merge_rows(model.G, model.h)
-    if merged.first.size == model.h.size:
-        return model, merged
-    fewer = replace(model, G=model.G[merged.first], h=model.h[merged.first], c=merged.sums(model.c))
-    return fewer, merged
-
-
 def _mix(marks: np.ndarray, part: np.ndarray, number: int) -> None:
     """Mix the bytes of each row into its mark, in place."""
-    rng = np.random.default_rng([number, 20])
+    rng = np.random.default_rng(number)
     factors = rng.integers(1, 2**63, part.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     for begin in range(0, len(part), BLOCK):
         # adding 0 turns minus zero into zero

@@ -55,7 +55,8 @@ def spearman(answers: Answers, score: FloatArray, weights: FloatArray) -> float:
 def _ranks(x: FloatArray) -> FloatArray:
     """Return ranks, ties sharing their mean."""
     ordered = np.sort(x)
-    return 0.5 * (np.searchsorted(ordered, x, side="left") + np.searchsorted(ordered, x, side="right"))
+    both = np.searchsorted(ordered, x, side="left") + np.searchsorted(ordered, x, side="right")
+    return 0.5 * both.astype(float)
 
 
 def _line(scores: FloatArray, thresholds: FloatArray) -> NDArray:

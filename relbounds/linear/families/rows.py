@@ -66,9 +66,18 @@ class Answers:
 
     def take(self, some: NDArray) -> Answers:
         """Return the answers of some observations (positions or a mask)."""
-        names = ("low", "high", "time", "event")
-        parts = {name: None if (x := getattr(self, name)) is None else x[some] for name in names}
-        return replace(self, y=self.y[some], **parts)
+
+        def of(values: NDArray | None) -> NDArray | None:
+            return None if values is None else values[some]
+
+        return replace(
+            self,
+            y=self.y[some],
+            low=of(self.low),
+            high=of(self.high),
+            time=of(self.time),
+            event=of(self.event),
+        )
 
     @property
     def least(self) -> NDArray:

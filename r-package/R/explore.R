@@ -15,7 +15,7 @@
 #'   `"fixed"`.
 #' @seealso [substitutes()], [cheapest()]
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, delta = 0.1)
 #' constrain(fit, crp = "off")
 #' @export
 constrain <- function(object, ...) UseMethod("constrain")
@@ -51,7 +51,7 @@ what_if <- function(object, answer) {
 #'   `feature`, 0 for one that has nothing to do with it); `role` is `"replaces"` where a feature
 #'   becomes strong without `feature`, `"shares"` where it carries the same information together with others.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1, delta = 0.1)
 #' substitutes(fit, "crp")
 #' @export
 substitutes <- function(object, ...) UseMethod("substitutes")
@@ -81,7 +81,7 @@ substitutes.relbounds <- function(object, feature, heredity = TRUE, ...) {
 #'   `distance` (matrix) and `height` (where the tree was cut).
 #'   `as.data.frame()` gives one row per feature with its group.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, delta = 0.1)
 #' groups(fit)
 #' plot(groups(fit))
 #' @export
@@ -150,7 +150,7 @@ as.data.frame.relbounds_groups <- function(x, row.names = NULL, optional = FALSE
 #' @return A list of class `relbounds_together`: `terms`, `lower`, `upper`, `exact` (does a model reach `upper`?),
 #'   `relevance`, `p_adjusted` and `members` (their rows of the table).
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, delta = 0.1)
 #' together(fit, c("crp", "esr"))
 #' @export
 together <- function(object, ...) UseMethod("together")
@@ -199,13 +199,12 @@ one_row <- function(x, row.names = NULL) {
 #' @param object A fit of [relbounds()].
 #' @param term The factor, by its name in the formula or by the plain name of the variable.
 #' @param reference A level that all others are compared with; `NULL` compares all pairs.
-#' @param x From `level_contrasts()`.
 #' @param ... Not used; an unknown argument is an error.
 #' @return A data frame of class `relbounds_contrasts` with the columns `term`, `level`, `reference`, `signed_lower`,
 #'   `signed_upper`, `direction` (`"always above"`, `"always below"` or `"open"`) and `p_adjusted`, and a plot method.
 #' @examplesIf relbounds::relbounds_available()
 #' study <- transform(severity, site = factor(rep(c("A", "B", "C"), 100)))
-#' fit <- relbounds(severity ~ age + stiffness + site, data = study, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + site, data = study, C = 0.1, delta = 0.1)
 #' level_contrasts(fit, "site")
 #' plot(level_contrasts(fit, "site", reference = "A"))
 #' @export
@@ -244,7 +243,7 @@ print.relbounds_contrasts <- function(x, digits = 3, ...) {
 #' @return A list of class `relbounds_sweep`: `table` (one row per tolerance and feature), `changes` (where a class
 #'   changes), `strong_until` (the tolerance up to which a feature is strong), `noise` (what noise reaches).
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, delta = 0.1)
 #' sweep_delta(fit, c(0.001, 0.01, 0.1))
 #' @export
 sweep_delta <- function(object, ...) UseMethod("sweep_delta")
@@ -294,7 +293,7 @@ as.data.frame.relbounds_sweep <- function(x, row.names = NULL, optional = FALSE,
 #' @return A list of class `relbounds_stability`: `frequencies` (share of each class for each feature), `table` (the
 #'   table of the fit with a column `stability`), `draws` (every repetition), `n_resamples`, `failed`, `fraction`.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + sodium, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + sodium, data = severity, C = 0.1, delta = 0.1)
 #' stability(fit, n_resamples = 4)
 #' @export
 stability <- function(object, ...) UseMethod("stability")
@@ -348,7 +347,7 @@ as.data.frame.relbounds_stability <- function(x, row.names = NULL, optional = FA
 #' @return A list of class `relbounds_choice`: `features`, `terms`, `formula`, `cost`, `cost_of_all`, `costs`, `exact`,
 #'   `bound`, `gap`, and `fit`, the what-if with every other feature switched off.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + platelets + crp + esr, data = severity, C = 0.1, delta = 0.1)
 #' cheapest(fit, c(stiffness = 90, crp = 6, esr = 3), other = 1)
 #' @export
 cheapest <- function(object, ...) UseMethod("cheapest")
@@ -396,7 +395,7 @@ as.data.frame.relbounds_choice <- function(x, row.names = NULL, optional = FALSE
 #' @return A list of class `relbounds_risk`: `value`, its parts `loss`, `complexity` and `confidence`, `limit` (what no
 #'   model exceeds anyway), `vacuous`, and `n_needed`.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 0.1, delta = 0.1)
 #' risk_bound(fit)
 #' @export
 risk_bound <- function(object, ...) UseMethod("risk_bound")
@@ -490,7 +489,7 @@ correcting_bounds.relbounds <- function(object, ...) {
 #' @return A list of class `relbounds_comparison`: `table` (bounds and classes by feature), `facts` (one column per
 #'   fit), `markdown` and `latex` (the table as text). `as.data.frame()` gives one row per feature and fit.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, delta = 0.1)
 #' compare_fits(all = fit, `no crp` = constrain(fit, crp = "off"))
 #' @export
 compare_fits <- function(...) {

@@ -169,7 +169,7 @@ print.relbounds_paragraph <- function(x, ...) {
 #' @param ... Not used; an unknown argument is an error.
 #' @return The path, invisibly.
 #' @examplesIf relbounds::relbounds_available()
-#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 0.1)
+#' fit <- relbounds(severity ~ age + stiffness + crp, data = severity, C = 0.1, delta = 0.1)
 #' write_report(fit, tempfile(fileext = ".html"), groups = FALSE)
 #' @export
 write_report <- function(object, ...) UseMethod("write_report")

@@ -213,11 +213,14 @@ def report(rows: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    args = common.parser(__doc__ or "", 200).parse_args()
+    parser = common.parser(__doc__ or "", 200)
+    parser.add_argument("--scenes", type=int, nargs="*", help="numbers of scenes; all by default")
+    args = parser.parse_args()
     tasks = [
         {"scene": scene.name, "number": k, "seed": seed}
         for seed in range(args.seeds)
         for k, scene in enumerate(scenes())
+        if args.scenes is None or k in args.scenes
     ]
     rows = common.run("calibration", work, tasks, args)
     text = report(rows)

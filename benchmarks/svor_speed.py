@@ -1,9 +1,11 @@
-"""How long svor() takes with its default grid, with and without numba, beside scikit-learn: python benchmarks/svor_speed.py
+"""How long svor() takes with its default grid, with and without numba, beside scikit-learn.
 
-Processor time on one thread. Two kinds of data, 300 rows and 12 features: a clear relation (most candidates are easy) and a
-noisy product of features (large C and wide kernels are hard). scikit-learn's SVC searches a grid of the same size on the
-same number of folds; it fits every candidate on every fold, while svor() gives up those that can no longer win. Every
-number is the least of several runs, in turn, so that a busy machine hits all alike. Writes results/svor_speed.md.
+    python benchmarks/svor_speed.py
+
+Processor time on one thread. Two kinds of data, 300 rows and 12 features: a clear relation (most candidates are easy)
+and a noisy product of features (large C and wide kernels are hard). scikit-learn's SVC searches a grid of the same size
+on the same number of folds; it fits every candidate on every fold, while svor() gives up those that can no longer win.
+Every number is the least of several runs, in turn, so that a busy machine hits all alike. Writes results/svor_speed.md.
 """
 
 from __future__ import annotations

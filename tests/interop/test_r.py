@@ -73,6 +73,55 @@ def test_the_same_table_by_either_language(fit: interop.RFit, data: pd.DataFrame
     assert list(fit.table.index) == list(ours.table.index)
 
 
+@pytest.mark.parametrize(
+    ("formula", "options"),
+    [
+        ("severity ~ stiffness + site", {}),
+        ("severity ~ stiffness + site | adjust(age, sex)", {}),
+        ("severity ~ stiffness + crp", {"cluster": "patient"}),
+        ("severity ~ stiffness + site", {"frequency": "count"}),
+        ("severity ~ stiffness + crp", {"weights": "importance"}),
+        ("site ~ stiffness + crp", {"family": "nominal"}),
+        ("Surv(time, event) ~ stiffness + sex", {}),
+        ("bmi ~ stiffness + site", {}),
+        ("severity ~ stiffness | priv(biopsy)", {"privileged": "teacher"}),
+    ],
+    ids=[
+        "factor",
+        "adjust",
+        "cluster",
+        "frequency",
+        "weights",
+        "nominal",
+        "survival",
+        "regression",
+        "teacher",
+    ],
+)
+def test_the_same_table_for_every_kind_of_data(
+    ro: Any, data: pd.DataFrame, formula: str, options: dict[str, Any]
+) -> None:
+    small = data.head(90).reset_index(drop=True)
+    rows = np.arange(90)
+    small = small.assign(
+        site=pd.Categorical(np.array(["A", "B", "C", "B", "A"])[rows % 5]),
+        patient=rows // 3,
+        count=1 + rows % 2,
+        importance=1.0 + (rows % 4) / 4,
+        time=small["age"] + rows % 7,
+        event=(rows % 3 > 0).astype(int),
+    )
+    # the same grid of one C on both sides; epsilon is asked for by numbers only
+    settings = {"C": 1.0, **QUICK, **options} | ({"epsilon": 0.1} if formula.startswith("bmi") else {})
+    ours = rb.relbounds(formula, small, **settings)
+    theirs = interop.relbounds(formula, small, **settings)
+    assert list(theirs.table.index) == list(ours.table.index)
+    assert theirs.design.family == ours.design.family
+    difference = theirs.table[NUMBERS].to_numpy(dtype=float) - ours.table[NUMBERS].to_numpy(dtype=float)
+    assert np.nanmax(np.abs(difference)) < 1e-8
+    assert theirs.table["relevance"].tolist() == ours.table["relevance"].tolist()
+
+
 def test_formulas_have_r_meaning(ro: Any) -> None:
     frame = ro.r("head(relbounds::severity, 100)")
     found = interop.relbounds(

@@ -98,7 +98,6 @@ def test_regression_on_diabetes_agrees_with_lasso_on_the_leading_feature():
         ("age + bmi", None, rb.FormulaError, "~"),
         ("grade ~ .", lambda d: d.iloc[:0], rb.DataError, "no rows"),
         ("grade ~ .", lambda d: d.assign(grade="I"), rb.DataError, "only one value"),
-        ("grade ~ .", lambda d: d.assign(grade=d["grade"].astype(str)), rb.DataError, "order"),
         ("grade ~ .", lambda d: d.assign(age=np.inf), rb.DataError, "age"),
         ("grade ~ .", lambda d: d.assign(age=np.nan), rb.DataError, "age"),
         ("grade ~ .", lambda d: pd.concat([d, d[["age"]]], axis=1), rb.DataError, "age"),
@@ -158,6 +157,6 @@ def test_a_silent_run_prints_nothing(capfd):
 
 
 def test_progress_names_the_stages(capfd):
-    rb.relbounds("grade ~ .", grades(), probes=4, progress=True)
+    rb.relbounds("grade ~ .", grades(), progress=True)
     shown = capfd.readouterr().err
-    assert all(stage in shown for stage in ("tuning", "bounds", "probes"))
+    assert all(stage in shown for stage in ("tuning", "bounds", "noise refits"))

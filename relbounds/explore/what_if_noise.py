@@ -130,8 +130,10 @@ def _p_values(
         # no noise to compare with: scores alone have spoken, and they do not depend on the set
         return float(old["p_noise"]), float(old["p_adjusted"])
     values = pair[1].values
-    here = float((1 + np.sum(values >= upper - ZERO)) / (1 + len(values)))
-    if here > least:
+    reached = int(np.sum(values >= upper - ZERO))
+    here = float((1 + reached) / (1 + len(values)))
+    # few refits may grant the wishes: what is above all of them is not held back by their number
+    if reached and here > least:
         return here, here
     # what the data said of a term does not depend on the set
     return min(float(old["p_noise"]), here), min(float(old["p_adjusted"]), here)

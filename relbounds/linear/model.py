@@ -137,11 +137,13 @@ class Spec:
         weight = self.full.balanced(self.full.weight) if self.kind.balance else self.full.weight
         return np.bincount(self.full.sample, weights=weight * row, minlength=self.n_samples).astype(float)
 
-    def slacks(self, v: FloatArray) -> FloatArray:
-        """Return the largest slack each observation needs."""
+    def slacks(self, v: FloatArray, side: float | None = None) -> FloatArray:
+        """Return the largest slack each observation needs, on both sides of its thresholds or on one."""
         rows = np.maximum(self._margins - self._products(v), 0.0)
         if self.merged.of is not None:
             rows = rows[self.merged.of]
+        if side is not None:
+            rows = np.where(self.full.sign == side, rows, 0.0)
         out = np.zeros(self.n_samples)
         np.maximum.at(out, self.full.sample, rows)
         return out

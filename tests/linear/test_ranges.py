@@ -125,7 +125,7 @@ def test_order_of_features_and_scale_with_standardising_change_nothing(seed, sca
     X, y, _, _ = random_problem(seed, "ordinal", n=24, d=4)
     data = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
     moved = data[["d", "b", "y", "a", "c"]].assign(b=lambda f: scale * f["b"] + 3)
-    options = {"C": 0.5, "delta": 0.05, "family": "ordinal"}
+    options = {"C": 0.5, "delta": 0.05, "family": "ordinal", "control": "fdr"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rb.RelboundsWarning)
         one = rb.relbounds("y ~ a + b + c + d", data, **options).table

@@ -87,13 +87,31 @@ def response_of(evidence: Evidence) -> Response:
     return Response(kind, design.y.astype(float), weights)
 
 
-def slack_of(evidence: Evidence) -> Response:
-    """Return the slack of each observation in the model without privileged features: what these are to explain."""
-    kind = replace(evidence.spec.kind, slack=False)
-    spec = build(evidence.design, kind)
-    slack = spec.slacks(fit_baseline(spec.model, evidence.solution.C).v)
+def slacks_of(evidence: Evidence) -> list[Response]:
+    """Return the slacks of the model without privileged features: what these are to explain.
+
+    Each observation has a slack on either side. Their difference says which way it goes wrong, their sum how far;
+    without sides (nominal responses) there is only the latter.
+    """
+    spec = build(evidence.design, replace(evidence.spec.kind, slack=False))
+    v = fit_baseline(spec.model, evidence.solution.C).v
+    above, below = spec.slacks(v, 1.0), spec.slacks(v, -1.0)
     weights = evidence.design.weights
-    return Response("regression", slack, None if np.all(weights == weights[0]) else weights)
+    own = None if np.all(weights == weights[0]) else weights
+    kinds = (above - below, above + below) if below.any() else (above,)
+    return [Response("regression", slack, own) for slack in kinds]
+
+
+def _test_privileged(evidence: Evidence, terms: Sequence[DesignTerm]) -> Tested:
+    """Test privileged terms against both kinds of slack, each with its share of alpha."""
+    found = [test_terms(evidence, terms, response) for response in slacks_of(evidence)]
+    share = len(found)
+    return replace(
+        found[0],
+        p=np.minimum(1.0, share * np.min([one.p for one in found], axis=0)),
+        p_adjusted=np.minimum(1.0, share * np.min([one.p_adjusted for one in found], axis=0)),
+        refits=sum(one.refits for one in found),
+    )
 
 
 def _published(evidence: Evidence) -> tuple[Verdicts, Noise]:
@@ -138,8 +156,10 @@ def _fwer(evidence: Evidence) -> tuple[Verdicts, Noise]:
     for part in ("regular", "privileged"):
         terms = [term for term in tested_terms(evidence) if term.part == part]
         if terms:
-            response = response_of(evidence) if part == "regular" else slack_of(evidence)
-            found.append(test_terms(evidence, terms, response))
+            if part == "privileged":
+                found.append(_test_privileged(evidence, terms))
+            else:
+                found.append(test_terms(evidence, terms, response_of(evidence)))
             _write_tested(sheet, terms, found[-1])
     noise = Noise(
         "fwer",

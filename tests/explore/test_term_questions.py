@@ -349,3 +349,13 @@ def test_nothing_is_explored_where_there_are_no_bounds():
     for ask in (lambda: bare.constrain({"crp": 0}), lambda: bare.groups(), lambda: bare.together(["crp"])):
         with pytest.raises(rb.OptionError, match="no equivalent models"):
             ask()
+
+
+def test_few_refits_that_grant_a_wish_hold_nothing_back():
+    data = rb.datasets.load_severity()
+    fit = rb.relbounds(
+        "severity ~ stiffness + platelets + crp + esr + bmi + il6", data, C=1.0, progress=False
+    )
+    what_if = fit.constrain({"il6": "off"}).table
+    assert (what_if.loc[["stiffness", "platelets"], "relevance"] == "strong").all()
+    assert (what_if.loc[["stiffness", "platelets"], "p_adjusted"] <= 0.05).all()

@@ -1,8 +1,8 @@
 """Terms on real tables beside the standard model of the field, and what factors cost: python benchmarks/real_terms.py
 
 Tables that packages carry: housing (MASS, counts), wine (ordinal), anes96 and fair (statsmodels), diabetes, means of
-breast cancer and iris (scikit-learn). Beside each term stands the root of its likelihood ratio statistic in the standard model
-(proportional odds, logistic, least squares, multinomial), all terms together, as a normal value: |z|.
+breast cancer and iris (scikit-learn). Beside each term stands the root of its likelihood ratio statistic in the
+standard model (proportional odds, logistic, least squares, multinomial), all terms together, as a normal value: |z|.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from relbounds.linear.model import Spec
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO, greatest, least
+from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.largest import push_largest
 from relbounds.solver.optimum import Solution, fit_baseline
 from relbounds.solver.polytope import Polytope
@@ -75,19 +76,23 @@ def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float,
 
 
 def largest_least_in(found: Refit, rows: Sequence[Asked], solver: str) -> float:
-    """Return the largest of the least relevances of some rows: what noise is used for by every equivalent model."""
+    """Return the largest of the least relevances of some rows: what noise is used for by every equivalent model.
+
+    Rows that the best model uses, and cannot simply do without, are driven toward 0 in one run.
+    """
     if found.polytope is None or not rows:
         return 0.0
     v, polytope = found.solution.v, found.polytope
     # no least value exceeds what the best model itself uses
-    caps = np.array([max(abs(f.at(v)) for f in row.functionals) for row in rows])
+    used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > 0.0]
+    needed = [row for row in used if not _dispensable(polytope, row, v)]
+    single = [row.functionals[0] for row in needed if row.signed and len(row.functionals) == 1]
     best = 0.0
-    for i in np.argsort(-caps, kind="stable"):
-        if caps[i] <= best:
-            break
-        if not _dispensable(polytope, rows[int(i)], v):
-            best = max(best, least(polytope, rows[int(i)], solver))
-    return best
+    if single:
+        toward = np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in single])
+        best = max(best, float(np.max(-push_many(polytope, toward, solver).value)))
+    others = [row for row in needed if not (row.signed and len(row.functionals) == 1)]
+    return max([best, *(least(polytope, row, solver) for row in others)])
 
 
 def _dispensable(polytope: Polytope, row: Asked, v: FloatArray) -> bool:

@@ -189,6 +189,7 @@ def report(rows: pd.DataFrame) -> str:
         there, strong = own["there"].sum(), own["strong"].sum()
         cells = [
             scene.name
+            + (f" {scene.correlation}" if "equi" in scene.name else "")
             + (f" {'/'.join(f'{100 * s:.0f}' for s in scene.shares)}" if scene.truth == "strong" else ""),
             scene.family,
             str(scene.n),

@@ -1,12 +1,12 @@
 """Prediction intervals of noise: how relevant a feature may look that tells nothing, and what follows from that.
 
 Whatever measures relevance hands over the values that permuted features reached; here they become an interval for
-one more such feature, a chance for each observed value, and classes.
+one more such feature, and a chance for each observed value.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,6 @@ class Interval:
     level: float
     kind: str
     values: FloatArray
-    ends: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
-    independent: float = 0.0
 
     @property
     def m(self) -> int:
@@ -36,13 +34,7 @@ class Interval:
         return len(self.values)
 
 
-def prediction_interval(
-    values: FloatArray,
-    level: float,
-    kind: str = "t",
-    ends: FloatArray | None = None,
-    independent: float = 0.0,
-) -> Interval:
+def prediction_interval(values: FloatArray, level: float, kind: str = "t") -> Interval:
     """Return the interval in which one more noise value lies, with one-sided confidence `level`.
 
     Parameters
@@ -51,16 +43,9 @@ def prediction_interval(
         Relevance of the feasible probes.
     level : float
         The confidence of the upper end.
-    kind : {"t", "order", "refit"}
+    kind : {"t", "order"}
         "t" uses Student's t distribution; "order" the order statistics of the values, free of any assumption on
-        their distribution, and as far as their number reaches; "refit" Student's t distribution of the `ends`,
-        if these are given.
-    ends : array of shape (m, 2), or None
-        How far each probe goes in either direction, the greater being its value. The greater of two is never normal
-        and has a longer tail than Student's t distribution allows for; each end by itself is nearly so.
-    independent : float
-        With `ends`: how many independent values are worth as much as these. Correlated noise rises and falls together
-        in a model, which takes degrees of freedom away. 0 counts every value.
+        their distribution, and as far as their number reaches.
 
     Examples
     --------
@@ -76,20 +61,14 @@ def prediction_interval(
         ordered = np.sort(values)
         rank = min(m, int(np.ceil(level * (m + 1))))
         return Interval(float(ordered[0]), float(ordered[rank - 1]), level, kind, values)
-    if kind == "refit" and ends is not None and len(ends) == m:
-        centre, spread = _centre(values, ends)
-        half = float(special.stdtrit(max(independent or m, 2) - 1, (1 + level) / 2)) * spread
-        return Interval(max(0.0, centre - half), centre + half, level, kind, values, ends, independent)
     centre, spread = _centre(values)
     half = float(special.stdtrit(m - 1, level)) * spread
     return Interval(max(0.0, centre - half), centre + half, level, kind, values)
 
 
-def _centre(values: FloatArray, ends: FloatArray | None = None) -> tuple[float, float]:
-    """Return the mean of the values, or of their ends, and the standard error of predicting one more."""
-    m = len(values)
-    numbers = values if ends is None else ends.ravel()
-    return float(np.mean(numbers)), float(np.std(numbers, ddof=1) * np.sqrt(1 + 1 / m))
+def _centre(values: FloatArray) -> tuple[float, float]:
+    """Return the mean of the values and the standard error of predicting one more."""
+    return float(np.mean(values)), float(np.std(values, ddof=1) * np.sqrt(1 + 1 / len(values)))
 
 
 def tail_probability(relevance: FloatArray, interval: Interval) -> FloatArray:
@@ -106,25 +85,7 @@ def tail_probability(relevance: FloatArray, interval: Interval) -> FloatArray:
         return np.where(relevance > ZERO, 0.0, 1.0)
     if interval.kind == "order":
         return (1 + np.sum(values[None, :] >= relevance[:, None] - ZERO, axis=1)) / (m + 1)
-    sides = 2 if len(interval.ends) else 1
-    centre, spread = _centre(values, interval.ends if sides == 2 else None)
+    centre, spread = _centre(values)
     if spread < ZERO / 10:
         return np.where(relevance > centre + ZERO, 0.0, 1.0)
-    freedom = max(interval.independent or m, 2) - 1
-    return np.minimum(1.0, sides * special.stdtr(freedom, (centre - relevance) / spread))
-
-
-def classify(lower: FloatArray, upper: FloatArray, low: Interval, high: Interval) -> NDArray[np.str_]:
-    """Return "strong", "weak" or "irrelevant" for each feature.
-
-    Relevant: the most an equivalent model uses it exceeds what noise can reach. Strong: so does the least.
-
-    Examples
-    --------
-    >>> nothing = prediction_interval(np.array([0.0, 0.01, 0.02]), 0.9)
-    >>> classify(np.array([0.3, 0.0, 0.0]), np.array([0.4, 0.2, 0.01]), nothing, nothing).tolist()
-    ['strong', 'weak', 'irrelevant']
-    """
-    relevant = upper > high.upper + ZERO
-    strong = relevant & (lower > low.upper + ZERO)
-    return np.where(strong, "strong", np.where(relevant, "weak", "irrelevant"))
+    return np.minimum(1.0, special.stdtr(m - 1, (centre - relevance) / spread))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning
-from relbounds.linear.asked import Asked
 from relbounds.linear.chance import find_chance
 from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.fitted import Fitted, Help
@@ -23,6 +22,7 @@ from relbounds.linear.tolerance import Tolerance, find_tolerance
 from relbounds.linear.tuning import Tuning, tune
 from relbounds.options import Options
 from relbounds.solver.optimum import Solution, fit_baseline, smallest_C
+from relbounds.solver.polytope import Polytope
 from relbounds.solver.screen import screen
 
 # With more features than this, those that cannot rise above the noise are screened unless the user says otherwise.
@@ -72,7 +72,8 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
     """Go from the best model to the table: equivalent models, bounds, noise, classes."""
     design, options, spec = best.design, best.options, best.spec
     chance = find_chance(design, best.tuning, options.seed)
-    said = [*_chance_notes(chance), *best.tuning.notes, *notes]
+    doubt = chance.note if chance is not None else None
+    said = [*([doubt] if doubt else []), *best.tuning.notes, *notes]
     if not options.bounds:
         return without_bounds(best, [*said, "No bounds were asked for (bounds=False)."], help)
     tolerance = find_tolerance(design, spec, best.solution, options)
@@ -105,12 +106,7 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
     )
 
 
-def _chance_notes(chance: object) -> list[str]:
-    note = getattr(chance, "note", None)
-    return [note] if note else []
-
-
-def screened(best: Best, polytope: object) -> dict[int, float]:
+def screened(best: Best, polytope: Polytope) -> dict[int, float]:
     """Return upper bounds of the rows that need no linear program: a cheap bound proves them negligible.
 
     Worked out on request (``screen=True``), or when there are very many features; only for models without
@@ -120,7 +116,7 @@ def screened(best: Best, polytope: object) -> dict[int, float]:
     wanted = options.screen if options.screen is not None else len(spec.asked) > MANY
     if not wanted or spec.functions or spec.sizes.classes > 1:
         return {}
-    bound = screen(polytope, best.solution)  # type: ignore[arg-type]
+    bound = screen(polytope, best.solution)
     # Below this share of the largest bound nothing can be told from noise: a cheap guess, only about what to solve.
     small = 0.02 * best.norm
     found = {}
@@ -199,8 +195,3 @@ def certificate_notes(best: Best, measured: Measured) -> list[str]:
     for text in out:
         warnings.warn(text, RelboundsWarning, stacklevel=2)
     return out
-
-
-def with_asked(fitted: Fitted, asked: tuple[Asked, ...]) -> Fitted:
-    """Return a fit with more rows in its table than its own model asks for."""
-    return replace(fitted, asked=asked)

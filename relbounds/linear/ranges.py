@@ -25,8 +25,6 @@ from relbounds.solver.polytope import Polytope
 ZERO = 1e-6
 # Signed functionals per task: fixed, so that the pieces of work do not depend on the number of workers.
 CHUNK = 48
-# Linear functions of one functional that are pushed together; more of them race, and most are given up early.
-FEW_TOPS = 12
 
 
 @dataclass(frozen=True)

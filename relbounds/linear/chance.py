@@ -55,11 +55,13 @@ def find_chance(design: Design, tuning: Tuning, seed: int) -> Chance | None:
     if not np.isfinite(value):
         return None
     rng = stream(seed, "chance")
-    reached = 0
     cluster = None if design.cluster is None else design.cluster[rows]
-    for _ in range(PERMUTATIONS):
-        order = shuffled(len(rows), cluster, rng)
-        reached += family.rank(answers, flat[order], weights) >= value
+    orders = np.array([shuffled(len(rows), cluster, rng) for _ in range(PERMUTATIONS)])
+    if family.ranks is not None and flat.ndim == 1:
+        permuted = family.ranks(answers, flat, orders)
+    else:
+        permuted = np.array([family.rank(answers, flat[order], weights) for order in orders])
+    reached = int(np.sum(permuted >= value))
     return Chance(family.rank_name, float(value), (1 + reached) / (PERMUTATIONS + 1))
 
 

@@ -70,7 +70,7 @@ def held_out_of(fitted: Fitted) -> HeldOut:
     scores = np.full((len(dealt.design.y), spec.sizes.classes), np.nan)
     for f, path in zip(dealt.numbers, fit_folds(spec.model, [tuning.C], prices), strict=True):
         rows = np.flatnonzero(dealt.fold == f)
-        scores[rows] = score_on(spec, path[0].v, dealt.design, rows, metric)[1]
+        scores[rows] = score_on(spec, path[0], dealt.design, rows, metric)[1]
     known = dealt.fold >= 0
     return HeldOut(dealt.rows[known], scores[known])
 

@@ -213,8 +213,8 @@ def _score_paths(k: int, shared: tuple) -> tuple[FloatArray, FloatArray]:
     held = np.full((len(grids[k]), len(dealt.design.y), spec.sizes.classes), np.nan)
     for i, (f, path) in enumerate(zip(dealt.numbers, fit_folds(spec.model, grids[k], prices), strict=True)):
         rows = np.flatnonzero(dealt.fold == f)
-        for j, solution in enumerate(path):
-            out[i, j], held[j, rows] = score_on(spec, solution.v, dealt.design, rows, metric)
+        for j, v in enumerate(path):
+            out[i, j], held[j, rows] = score_on(spec, v, dealt.design, rows, metric)
     return out, held
 
 

@@ -20,6 +20,8 @@ from relbounds.solver.tolerances import EXACT, LEFT_OUT, OPTIMAL, TOUCHING
 
 # Entries of one array of a batch; more C than fit are run one batch after the other.
 ENTRIES = 4_000_000
+# Folds are worked on together while all their rows and C make up no more entries than this.
+TOGETHER = 100_000
 
 
 @dataclass(frozen=True)
@@ -119,13 +121,12 @@ def fit_path(model: Model, Cs: Sequence[float]) -> list[Solution]:
     return _fit(model, Cs, EXACT, exact=True)
 
 
-def fit_folds(
-    model: Model, Cs: Sequence[float], prices: np.ndarray, gap: float = 1e-4
-) -> list[list[Solution]]:
+def fit_folds(model: Model, Cs: Sequence[float], prices: np.ndarray, gap: float = 1e-4) -> np.ndarray:
     """Return, for each row of `prices`, the path in C of the model with these row prices.
 
     One fold of a cross-validation is one row of `prices`: the prices of the model, and 0 for rows left out.
-    All C of a fold are worked on together, only as exactly as choosing among them needs.
+    All C of a fold, and all folds of a small model, are worked on together, only as exactly as choosing among them
+    needs, and nothing is proved of them.
 
     Parameters
     ----------
@@ -138,6 +139,11 @@ def fit_folds(
     gap : float, optional
         Relative accuracy of the objective.
 
+    Returns
+    -------
+    ndarray, shape (folds, len(Cs), q)
+        The optimal variables.
+
     Examples
     --------
     >>> import numpy as np
@@ -146,14 +152,29 @@ def fit_folds(
     >>> X, y = np.array([[-1.0], [1.0], [-1.0], [1.0]]), np.array([1, 2, 1, 2])
     >>> model = plain_model(X, make_rows(y, "binary"))
     >>> found = fit_folds(model, [0.01, 10.0], np.array([[1, 0, 1, 0], [0, 1, 0, 1]]))
-    >>> [[abs(round(s.penalty, 1)) for s in path] for path in found]
+    >>> abs(found[:, :, 0].round(1)).tolist()
     [[0.0, 1.0], [0.0, 1.0]]
     """
-    return [_fit(replace(model, c=np.asarray(c, dtype=float)), Cs, gap, exact=False) for c in prices]
+    prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
+    path = np.asarray(Cs, dtype=float)
+    out = np.empty((len(prices), path.size, model.q))
+    # a large fold is quicker without the rows it leaves out, small ones together
+    step = max(1, TOGETHER // max(path.size * model.h.size, 1))
+    for first in range(0, len(prices), step):
+        some = prices[first : first + step]
+        each = np.tile(path, len(some))
+        found = fit_weighted(model, each, np.repeat(some, path.size, axis=0), gap)
+        out[first : first + step] = found.reshape(len(some), path.size, model.q)
+    return out
 
 
 def fit_weighted(
-    model: Model, C: float, prices: np.ndarray, gap: float = 1e-4, *, linear: np.ndarray | None = None
+    model: Model,
+    C: float | np.ndarray,
+    prices: np.ndarray,
+    gap: float = 1e-4,
+    *,
+    linear: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the optimal variables for each row of `prices`: the same rows, priced otherwise.
 
@@ -163,8 +184,8 @@ def fit_weighted(
     ----------
     model : Model
         The model; its own prices are not used.
-    C : float
-        Price of the loss.
+    C : float or ndarray, shape (B,)
+        Price of the loss, or one for each problem.
     prices : ndarray, shape (B, R)
         Row prices of each problem.
     gap : float, optional
@@ -187,6 +208,7 @@ def fit_weighted(
     [0.0, 1.0]
     """
     prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
+    each = np.broadcast_to(np.asarray(C, dtype=float), len(prices))
     reduced = _reduced(replace(model, c=prices.max(axis=0, initial=0.0)))
     core = reduced.core
     slopes = np.tile(model.linear, (len(prices), 1)) if linear is None else np.asarray(linear, dtype=float)
@@ -199,11 +221,13 @@ def fit_weighted(
     for first in range(0, len(prices), step):
         here = slice(first, first + step)
         B = len(own[here])
-        start = _priced_start(
-            core, reduced, np.full(B, float(C)), np.full(B, 0.5), np.full(B, np.inf), own[here]
-        )
+        start = _priced_start(core, reduced, each[here], np.full(B, 0.5), np.full(B, np.inf), own[here])
         states = interior.solve(
-            core, -C * slopes[here], start, np.full(B, -1.0), stop=_accurate(core, slopes[here], gap)
+            core,
+            -each[here, None] * slopes[here],
+            start,
+            np.full(B, -1.0),
+            stop=_accurate(core, slopes[here], gap),
         )
         out[here] = reduced.back(states.v)
     return out

@@ -196,6 +196,22 @@ def known_inside(reduced: Reduced) -> np.ndarray | None:
     return v[0] if good else None
 
 
+def _scaled_inside(reduced: Reduced, v: np.ndarray) -> np.ndarray | None:
+    """Return a point (1, q) a little larger than `v` that is strictly inside, if there is one.
+
+    Where every row has to be met, the best model touches some of them. They ask for positive margins, and what the
+    norm still has room for makes all margins larger at once.
+    """
+    core = reduced.core
+    if not reduced.hard.size or not (core.B > 0).all() or reduced.origin.any():
+        return None
+    norm = float(np.abs(v[0, : core.pen.size]) @ core.pen) * float(core.p[0])
+    if not 0 < norm < core.B[0]:
+        return None
+    grown = (1.0 + 0.5 * (core.B[0] / norm - 1.0)) * v
+    return grown if strictly(core, grown, None)[0] else None
+
+
 def prepare(polytope: Polytope) -> Ready:
     """Return the polytope with a point strictly inside it.
 
@@ -216,6 +232,9 @@ def prepare(polytope: Polytope) -> Ready:
         return Ready(polytope, reduced, v[0], 0.0, False, interior=False)
     if (reduced.core.B > 0).all() and strictly(reduced.core, v, None)[0]:
         return Ready(polytope, reduced, v[0], float(thinness(reduced.core, v, None)[0]), True)
+    scaled = _scaled_inside(reduced, v)
+    if scaled is not None:
+        return Ready(polytope, reduced, scaled[0], float(thinness(reduced.core, scaled, None)[0]), True)
     wide = known_inside(reduced)
     if wide is not None:
         inside, room, state = descend(reduced.core, wide[None, :], None)

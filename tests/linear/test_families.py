@@ -6,6 +6,7 @@ from reference import rows_of
 
 from relbounds.errors import OptionError
 from relbounds.linear.families import make_rows
+from relbounds.linear.families.family import somers_d, somers_d_of_orders
 from relbounds.linear.plain import plain_column, plain_model
 
 
@@ -61,3 +62,14 @@ def test_a_column_of_the_model_from_a_column_of_the_data():
 def test_errors_say_what_to_do(options, message):
     with pytest.raises(OptionError, match=message):
         make_rows(np.array([1, 2]), **options)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_somers_d_of_many_orders_is_that_of_each(ties):
+    rng = np.random.default_rng(3)
+    levels, score = rng.integers(1, 5, 60), rng.normal(size=70)
+    if ties:
+        score = np.round(score, 0)
+    orders = np.array([rng.permutation(70)[:60] for _ in range(40)])
+    each = [somers_d(levels, score[order]) for order in orders]
+    assert somers_d_of_orders(levels, score, orders).tolist() == each

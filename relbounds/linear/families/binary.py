@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from relbounds.linear.families.family import Family, Metric, Prediction, by_thresholds
-from relbounds.linear.families.ordinal import level_rank, ordinal_rows
+from relbounds.linear.families.ordinal import level_rank, level_ranks, ordinal_rows
 from relbounds.linear.families.rows import Answers, FloatArray
 
 
@@ -35,4 +35,5 @@ BINARY = Family(
     rank=level_rank,
     rank_name="Somers' D",
     smooth="binary",
+    ranks=level_ranks,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from relbounds.linear.families.family import (
     Family,
@@ -10,6 +11,7 @@ from relbounds.linear.families.family import (
     Prediction,
     by_thresholds,
     somers_d,
+    somers_d_of_orders,
     weighted_mean,
 )
 from relbounds.linear.families.rows import Answers, FloatArray, ModelKind, Rows
@@ -73,6 +75,12 @@ def level_rank(answers: Answers, score: FloatArray, weights: FloatArray) -> floa
     return somers_d(answers.y[known], score[known])
 
 
+def level_ranks(answers: Answers, score: FloatArray, orders: NDArray) -> FloatArray:
+    """Return Somers' D of the scores in many orders among observations whose level is known."""
+    known = np.flatnonzero(answers.least == answers.most)
+    return somers_d_of_orders(answers.y[known], score, orders[:, known])
+
+
 ORDINAL = Family(
     name="ordinal",
     rows=ordinal_rows,
@@ -81,4 +89,5 @@ ORDINAL = Family(
     rank=level_rank,
     rank_name="Somers' D",
     smooth="ordinal",
+    ranks=level_ranks,
 )

@@ -125,8 +125,8 @@ def tune_student(design: Design, lesson: Lesson, options: Options, plain: Tuning
     held = np.full((len(grid), len(small.y), spec.sizes.classes), np.nan)
     for i, (f, path) in enumerate(zip(numbers, paths, strict=True)):
         rows = np.flatnonzero(dealt.fold == f)
-        for j, solution in enumerate(path):
-            scores[i, j], held[j, rows] = score_on(spec, solution.v, small, rows, metric)
+        for j, v in enumerate(path):
+            scores[i, j], held[j, rows] = score_on(spec, v, small, rows, metric)
     table = _frame(plain.kind, grid, scores).drop(columns=["gamma", "residual"])
     row = choose(table, options.rule, metric.larger)
     best = table.loc[row]

@@ -6,10 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import Spec
 from relbounds.solver.engines.batch import share_active
+from relbounds.solver.model import Model
 from relbounds.solver.optimum import Solution
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.refitted import Budgets
+
+Three = tuple[FloatArray, FloatArray, FloatArray]
 
 # The room that a budget of loss has for rounding, as a share of the loss of a model that misses every row by the whole
 # margin. Where no loss is left a budget moves bounds by up to ten thousand times as much, relative to the norm: at 2e-9
@@ -38,12 +43,42 @@ def equivalent_models(spec: Spec, solution: Solution, delta: float, tolerance: s
     if tolerance == "joint":
         joint = (solution.C, (1 + delta) * solution.objective)
         return _with_room(spec, share_active(Polytope(model, joint=joint, start=solution.v)))
-    norm, loss = (1 + delta) * solution.penalty, (1 + delta) * solution.loss
-    if model.h.size and model.h.min() <= 0:
-        # Rows in pairs, as in regression, allow no model but one when the loss is zero, and zero is known only up
-        # to rounding. Rows that all ask for a margin keep room in the norm.
-        loss = max(loss, ROUNDING * float(np.abs(model.h).max() * model.c.sum()))
+    norm, loss = (1 + delta) * solution.penalty, max((1 + delta) * solution.loss, _least_loss(model))
     return _with_room(spec, share_active(Polytope(model, norm=norm, loss=loss, start=solution.v)))
+
+
+def _least_loss(model: Model) -> float:
+    """Return the least budget of loss that leaves room for rounding.
+
+    Rows in pairs, as in regression, allow no model but one when the loss is zero, and zero is known only up to
+    rounding. Rows that all ask for a margin keep room in the norm.
+    """
+    if not model.h.size or model.h.min() > 0:
+        return 0.0
+    return ROUNDING * float(np.abs(model.h).max() * model.c.sum())
+
+
+def budgets_of(model: Model, C: float, delta: float, tolerance: str) -> Budgets:
+    """Return how the budgets of equivalent models follow from norm, loss and objective of the best, for many at once.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> one = np.ones(1)
+    >>> budgets_of(model, 2.0, 0.5, "split")(one, 2 * one, 4.5 * one)[2].tolist()
+    [[1.5, 3.0]]
+    """
+
+    def split(penalty: FloatArray, loss: FloatArray, objective: FloatArray) -> Three:
+        least = _least_loss(model)
+        B = np.column_stack([(1 + delta) * penalty, np.maximum((1 + delta) * loss, least)])
+        return np.array([1.0, 0.0]), np.array([0.0, 1.0]), B
+
+    def joint(penalty: FloatArray, loss: FloatArray, objective: FloatArray) -> Three:
+        return np.array([0.5]), np.array([C]), (1 + delta) * objective[:, None]
+
+    return joint if tolerance == "joint" else split
 
 
 def _with_room(spec: Spec, polytope: Polytope) -> Polytope:

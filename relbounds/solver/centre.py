@@ -9,15 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.columns import Columns
-from relbounds.solver.predictor_corrector import Core, State
+from relbounds.solver.predictor_corrector import Core, Own, State
 from relbounds.solver.starts import balanced
 
 # Newton steps toward the centre at most, and the least product of slack and multiplier, against the mean, that will do.
 ROUNDS, EVEN = 8, 0.2
 
 
-def centred(core: Core, v: np.ndarray, columns: Columns | None) -> State:
+def centred(core: Core, v: np.ndarray, columns: Own | None) -> State:
     """Return states near the analytic centre of each problem's set, from points strictly inside.
 
     Examples
@@ -47,7 +46,7 @@ def centred(core: Core, v: np.ndarray, columns: Columns | None) -> State:
     return at
 
 
-def aimed(core: Core, centre: State, which: np.ndarray, d: np.ndarray, columns: Columns | None) -> State:
+def aimed(core: Core, centre: State, which: np.ndarray, d: np.ndarray, columns: Own | None) -> State:
     """Return a start for each direction: one of the centres, its multipliers scaled to the direction's pull.
 
     Parameters
@@ -60,8 +59,8 @@ def aimed(core: Core, centre: State, which: np.ndarray, d: np.ndarray, columns: 
         The centre each direction starts from.
     d : ndarray, shape (B, q)
         Directions.
-    columns : Columns, optional
-        Columns of the centres.
+    columns : Columns or Stack, optional
+        Columns of the centres, or their rows.
 
     Examples
     --------

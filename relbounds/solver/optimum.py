@@ -209,7 +209,7 @@ def fit_weighted(
     """
     prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
     each = np.broadcast_to(np.asarray(C, dtype=float), len(prices))
-    reduced = _reduced(replace(model, c=prices.max(axis=0, initial=0.0)))
+    reduced = priced_core(replace(model, c=prices.max(axis=0, initial=0.0)))
     core = reduced.core
     slopes = np.tile(model.linear, (len(prices), 1)) if linear is None else np.asarray(linear, dtype=float)
     slopes = slopes[:, reduced.free] * reduced.unit
@@ -221,13 +221,13 @@ def fit_weighted(
     for first in range(0, len(prices), step):
         here = slice(first, first + step)
         B = len(own[here])
-        start = _priced_start(core, reduced, each[here], np.full(B, 0.5), np.full(B, np.inf), own[here])
+        start = priced_start(core, reduced, each[here], np.full(B, 0.5), np.full(B, np.inf), own[here])
         states = interior.solve(
             core,
             -each[here, None] * slopes[here],
             start,
             np.full(B, -1.0),
-            stop=_accurate(core, slopes[here], gap),
+            stop=accurate(core, slopes[here], gap),
         )
         out[here] = reduced.back(states.v)
     return out
@@ -247,7 +247,7 @@ def smallest_C(model: Model) -> float:
     >>> round(smallest_C(model), 4)
     0.25
     """
-    reduced = _reduced(model)
+    reduced = priced_core(model)
     core = reduced.core
     total = float(core.c.sum()) + float(np.abs(model.linear).sum())
     d = -(model.linear[reduced.free] * reduced.unit)[None, :]
@@ -256,7 +256,7 @@ def smallest_C(model: Model) -> float:
     little, largest = 1e-4 * float(np.min(core.pen)), 1e-3 * float(np.max(core.pen))
     while True:
         tight = replace(core, p=np.ones(1), l=np.zeros(1), Lin=np.zeros((1, core.q)), B=np.array([little]))
-        start = _priced_start(tight, reduced, np.ones(1), np.zeros(1), np.full(1, little))
+        start = priced_start(tight, reduced, np.ones(1), np.zeros(1), np.full(1, little))
         found = interior.solve(tight, d, start, np.full(1, 1e-10 * total))
         # the gap leaves the slope uncertain by a millionth of its natural size: below that it is zero
         if found.lam[0, 0] > 1e-9 * total / little:
@@ -266,7 +266,7 @@ def smallest_C(model: Model) -> float:
         little = min(1e3 * little, largest)
 
 
-def _reduced(model: Model) -> Reduced:
+def priced_core(model: Model) -> Reduced:
     """Return the model as arrays without budgets."""
     reduced = reduce(Polytope(model, joint=(1.0, np.inf), start=np.zeros(model.q)))
     none = np.zeros(0)
@@ -276,7 +276,7 @@ def _reduced(model: Model) -> Reduced:
 
 def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> list[Solution]:
     prices = np.asarray(Cs, dtype=float)
-    reduced = _reduced(model)
+    reduced = priced_core(model)
     step = max(1, ENTRIES // max(reduced.core.h.size + reduced.core.a.size, 1))
     found: list[Solution] = []
     for first in range(0, prices.size, step):
@@ -284,15 +284,15 @@ def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> lis
         core = reduced.core
         linear = model.linear[reduced.free] * reduced.unit
         d = -some[:, None] * linear
-        start = _priced_start(core, reduced, some, np.full(some.size, 0.5), np.full(some.size, np.inf))
+        start = priced_start(core, reduced, some, np.full(some.size, 0.5), np.full(some.size, np.inf))
 
-        enough = _accurate(core, np.tile(linear, (some.size, 1)), accuracy)
+        enough = accurate(core, np.tile(linear, (some.size, 1)), accuracy)
         states = interior.solve(core, d, start, np.full(some.size, -1.0), stop=enough)
         found += [_solution(model, reduced, states, i, float(C), exact) for i, C in enumerate(some)]
     return found
 
 
-def _accurate(core: Core, linear: np.ndarray, accuracy: float) -> interior.Stop:
+def accurate(core: Core, linear: np.ndarray, accuracy: float) -> interior.Stop:
     """Return a rule that stops problems whose gap is a small share of their objective.
 
     `linear` (B, q) is the linear part of each problem's loss, in core units.
@@ -311,7 +311,7 @@ def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.einsum("bi,bi->b", x, y)
 
 
-def _priced_start(
+def priced_start(
     core: Core,
     reduced: Reduced,
     price: np.ndarray,

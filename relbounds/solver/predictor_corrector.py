@@ -17,11 +17,19 @@ import numpy as np
 
 from relbounds.solver.columns import Columns
 from relbounds.solver.grams import Factor, Grams, Wide
+from relbounds.solver.stack import Stack
+
+# What may differ from direction to direction: a few columns, or all rows.
+Own = Columns | Stack
 
 
 @dataclass(frozen=True)
 class Core:
-    """The arrays of a problem, penalised variables first."""
+    """The arrays of a problem, penalised variables first.
+
+    Margins `h`, prices `c` and budgets `B` may have a leading axis over directions where they differ from one to the
+    other; they are read when a run starts.
+    """
 
     G: np.ndarray
     h: np.ndarray
@@ -40,6 +48,16 @@ class Core:
     def q(self) -> int:
         """Number of variables."""
         return int(self.G.shape[1])
+
+    @property
+    def rows(self) -> int:
+        """Number of loss rows."""
+        return int(self.h.shape[-1])
+
+    @property
+    def count(self) -> int:
+        """Number of slacks that have a multiplier."""
+        return 2 * self.pen.size + 2 * self.rows + self.a.size + self.p.size
 
     @property
     def spending(self) -> np.ndarray:
@@ -77,7 +95,7 @@ class State:
     which : ndarray of int, shape (B,)
         The number of each direction in the run it belongs to.
     own : ndarray, shape (B, R), or None
-        Prices of the loss rows where these differ by problem, in the place of the common ones (no budgets then).
+        Prices of the loss rows where these differ by problem, in the place of the common ones.
     """
 
     v: np.ndarray
@@ -131,10 +149,12 @@ def make_state(
     return State(v, np.hstack(slacks), np.hstack(multipliers), weight, price, cuts, count, which)
 
 
-def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+def times(core: Core, v: np.ndarray, columns: Own | None, hard: bool = False) -> np.ndarray:
     """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
     matrix = core.A if hard else core.G
-    if columns is None or not len(matrix):
+    if isinstance(columns, Stack) and not (hard and columns.A is None):
+        return columns.times(v, hard)
+    if columns is None or isinstance(columns, Stack) or not len(matrix):
         return v @ matrix.T
     common = v.copy()
     common[columns.each, columns.index] = 0.0
@@ -143,10 +163,12 @@ def times(core: Core, v: np.ndarray, columns: Columns | None, hard: bool = False
     return out
 
 
-def times_t(core: Core, y: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+def times_t(core: Core, y: np.ndarray, columns: Own | None, hard: bool = False) -> np.ndarray:
     """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
+    if isinstance(columns, Stack) and not (hard and columns.A is None):
+        return columns.times_t(y, hard)
     out = y @ (core.A if hard else core.G)
-    if columns is not None and y.shape[1]:
+    if isinstance(columns, Columns) and y.shape[1]:
         own = columns.hard if hard else columns.G
         out[columns.each, columns.index] = np.matmul(own, y[:, :, None])[:, :, 0]
     return out
@@ -157,10 +179,13 @@ def own_slopes(core: Core, columns: Columns) -> np.ndarray:
     return np.multiply.outer(columns.slopes, core.l)
 
 
-def budget_terms(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
+def budget_terms(core: Core, v: np.ndarray, columns: Own | None) -> np.ndarray:
     """Return ``Lin v`` for every direction, shape (B, K)."""
     out = v @ core.Lin.T
-    if columns is not None:
+    if isinstance(columns, Stack):
+        if columns.linear is not None:
+            out += np.multiply.outer(_dot(v, columns.linear[columns.owner]), core.l)
+    elif columns is not None:
         slopes = own_slopes(core, columns) - core.Lin.T[columns.index]
         out += np.matmul(columns.values(v)[:, None, :], slopes)[:, 0]
     return out
@@ -170,9 +195,16 @@ def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.einsum("bi,bi->b", x, y)
 
 
-def _gram(core: Core, D: np.ndarray, columns: Columns | None, hard: bool = False) -> np.ndarray:
+def paid(x: np.ndarray, prices: np.ndarray) -> np.ndarray:
+    """Return what rows cost in all for every direction, at common prices (R,) or its own (B, R)."""
+    return x @ prices if prices.ndim == 1 else _dot(x, prices)
+
+
+def _gram(core: Core, D: np.ndarray, columns: Own | None, hard: bool = False) -> np.ndarray:
+    if isinstance(columns, Stack) and not (hard and columns.A is None):
+        return columns.gram(D, hard)
     M = (core.gram_A if hard else core.gram_G)(D)
-    if columns is not None:
+    if isinstance(columns, Columns):
         each, matrix = np.arange(len(D)), columns.hard if hard else columns.G
         for k in range(matrix.shape[1]):
             own = times_t(core, D * matrix[:, k], columns, hard)
@@ -181,14 +213,12 @@ def _gram(core: Core, D: np.ndarray, columns: Columns | None, hard: bool = False
     return M
 
 
-def _normal(
-    core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Columns | None
-) -> Factor | Wide:
+def _normal(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Own | None) -> Factor | Wide:
     """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller."""
-    s, rows = core.pen.size, core.h.size + core.a.size
-    if s <= 1.5 * rows + 50:
-        M = _gram(core, D, columns) if core.h.size else _gram(core, Da, columns, hard=True)
-        if core.h.size and core.a.size:
+    s, rows = core.pen.size, core.rows + core.a.size
+    if s <= 1.5 * rows + 50 or isinstance(columns, Stack):
+        M = _gram(core, D, columns) if core.rows else _gram(core, Da, columns, hard=True)
+        if core.rows and core.a.size:
             M += _gram(core, Da, columns, hard=True)
         M.reshape(len(D), -1)[:, : s * (core.q + 1) : core.q + 1] += E
         return Factor(M)
@@ -200,6 +230,7 @@ def _normal(
         own = both
         if columns is not None:
             own = both.copy()
+            assert isinstance(columns, Columns)
             own[:, columns.index[b]] = np.concatenate([columns.G[b], columns.hard[b]], axis=-1).T
         parts.append((own, np.concatenate([D[b], Da[b]])))
     return Wide(parts, diagonal)
@@ -213,9 +244,10 @@ def _over(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
 class _Linear:
     """The reduced Newton system of one iteration: factored once, solved for two right-hand sides."""
 
-    def __init__(self, core: Core, columns: Columns | None, at: State) -> None:
+    def __init__(self, core: Core, columns: Own | None, at: State) -> None:
         self.core, self.columns, self.at = core, columns, at
-        s, K, B = core.pen.size, core.B.size, len(at.v)
+        s, K, B = core.pen.size, core.p.size, len(at.v)
+        c = self.c = core.c if at.own is None else at.own
         D = self.D = at.Z / at.S
         D1, D2, D3, D4, Da, Dk = (D[:, cut] for cut in at.cuts)
         self.i12 = 1.0 / (D1 + D2)
@@ -227,13 +259,16 @@ class _Linear:
         # products of factors, never differences: cancellation would ruin the factor
         self.factor = _normal(core, D3 * self.E4, Da, 4.0 * D1 * D2 * self.i12, columns)
         if K:
-            push = times_t(core, self.E4 * core.c, columns)
+            push = times_t(core, self.E4 * c, columns)
             N = self.N = core.Lin.T[None] - push[:, :, None] * core.l
             N[:, :s] += (self.tilt * core.pen)[:, :, None] * core.p
-            if columns is not None:
+            if isinstance(columns, Stack):
+                if columns.linear is not None:
+                    N += np.multiply.outer(columns.linear[columns.owner], core.l)
+            elif columns is not None:
                 N[columns.each, columns.index] += own_slopes(core, columns) - core.Lin.T[columns.index]
             S = np.multiply.outer(self.i12 @ core.pen**2, np.outer(core.p, core.p))
-            S += np.multiply.outer(self.i34 @ core.c**2, np.outer(core.l, core.l))
+            S += np.multiply.outer(paid(self.i34, c * c), np.outer(core.l, core.l))
             S.reshape(B, -1)[:, :: K + 1] += 1.0 / Dk
             self.MN, self.small = N, S
             self.begun = False
@@ -241,7 +276,7 @@ class _Linear:
     def solve(self, Q: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the Newton step ``(dv, dS, dZ)`` whose complementarity targets are `Q` times the slacks."""
         core, D, cuts = self.core, self.D, self.at.cuts
-        s, K = core.pen.size, core.B.size
+        s, K = core.pen.size, core.p.size
         q1, q2, q3, q4, qa, qk = (Q[:, cut] for cut in cuts)
         r1 = times_t(core, self.E3 * q4 - self.E4 * q3, self.columns) - residual
         if core.a.size:
@@ -259,11 +294,11 @@ class _Linear:
         else:
             dv = self.factor.solve(r1[:, :, None])[:, :, 0]
         if K:
-            r2 = qk / D[:, cuts[5]] + core.p * (w12 @ core.pen)[:, None] + core.l * (dxi @ core.c)[:, None]
+            r2 = qk / D[:, cuts[5]] + core.p * (w12 @ core.pen)[:, None] + core.l * paid(dxi, self.c)[:, None]
             r2 += np.matmul(dv[:, None, :], self.N)[:, 0]
             dl = _solve_small(self.small, r2)
             dv -= np.matmul(self.MN, dl[:, :, None])[:, :, 0]
-            dxi -= (self.i34 * core.c) * (dl @ core.l)[:, None]
+            dxi -= (self.i34 * self.c) * (dl @ core.l)[:, None]
             w12 -= core.pen * self.i12 * (dl @ core.p)[:, None]
         dt = w12 + self.tilt * dv[:, :s]
         df = times(core, dv, self.columns)
@@ -274,7 +309,7 @@ class _Linear:
         if core.a.size:
             dS[:, cuts[4]] = times(core, dv, self.columns, hard=True)
         if K:
-            ds = -(dt @ core.pen)[:, None] * core.p - (dxi @ core.c)[:, None] * core.l
+            ds = -(dt @ core.pen)[:, None] * core.p - paid(dxi, self.c)[:, None] * core.l
             dS[:, cuts[5]] = ds - budget_terms(core, dv, self.columns)
         dZ = D * dS
         np.subtract(Q, dZ, out=dZ)
@@ -293,6 +328,11 @@ def _solve_small(M: np.ndarray, r: np.ndarray) -> np.ndarray:
     return np.column_stack([(r[:, 0] - b * second) / a, second])
 
 
+def factor_of(core: Core, at: State, columns: Own | None) -> Factor | Wide:
+    """Return the factors of the normal equations at a state: the metric of the barrier."""
+    return _Linear(core, columns, at).factor
+
+
 def reach_of_rows(core: Core, at: State) -> np.ndarray:
     """Return how far one unit of the barrier's metric at a state reaches along each loss row."""
     factor = _Linear(core, None, at).factor
@@ -303,13 +343,16 @@ def reach_of_rows(core: Core, at: State) -> np.ndarray:
     return np.sqrt(np.maximum(out, 0.0))
 
 
-def residual_of(core: Core, at: State, d: np.ndarray, columns: Columns | None) -> np.ndarray:
+def residual_of(core: Core, at: State, d: np.ndarray, columns: Own | None) -> np.ndarray:
     """Return the dual residual: what stationarity in ``v`` still lacks."""
     r = at.lam @ core.Lin
-    if columns is not None:
+    if isinstance(columns, Stack):
+        if columns.linear is not None:
+            r += columns.linear[columns.owner] * (at.lam @ core.l)[:, None]
+    elif columns is not None:
         r[columns.each, columns.index] = columns.slopes * (at.lam @ core.l)[:, None]
     r -= d
-    if core.h.size:
+    if core.rows:
         r -= times_t(core, at.z4, columns)
     if core.a.size:
         r -= times_t(core, at.alpha, columns, hard=True)
@@ -326,7 +369,7 @@ def solve(
     start: State,
     tolerance: np.ndarray,
     *,
-    columns: Columns | None = None,
+    columns: Own | None = None,
     stop: Stop | None = None,
     most: int = 80,
 ) -> State:
@@ -342,8 +385,8 @@ def solve(
         Strictly feasible primal points with positive duals that balance ``t`` and ``xi``.
     tolerance : ndarray, shape (B,)
         Gap at which a direction is finished.
-    columns : Columns, optional
-        Columns that differ from direction to direction.
+    columns : Columns or Stack, optional
+        Columns that differ from direction to direction, or all rows where these do.
     stop : callable, optional
         ``stop(state, gap, residual) -> mask`` of directions that may stop early.
     most : int, optional
@@ -369,12 +412,12 @@ def _iterate(
     d: np.ndarray,
     start: State,
     tolerance: np.ndarray,
-    columns: Columns | None,
+    columns: Own | None,
     stop: Stop | None,
     most: int,
 ) -> State:
     s = core.pen.size
-    count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
+    count = core.count
     out = start.take(np.arange(len(d)))
     at, live = start, np.arange(len(d))
     for round_ in range(most + 1):
@@ -405,7 +448,7 @@ def _iterate(
 
 
 def _advance(
-    core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Columns | None, count: int
+    core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Own | None, count: int
 ) -> None:
     """Take one predictor-corrector step in place."""
     linear = _Linear(core, columns, at)
@@ -423,14 +466,14 @@ def _advance(
     _move(core, at, (dv, dS, dZ), primal, dual)
 
 
-def recentre(core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Columns | None) -> None:
+def recentre(core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Own | None) -> None:
     """Take one Newton step in place toward products of slacks and multipliers that are all equal to `mu`."""
     dv, dS, dZ = _Linear(core, columns, at).solve(mu[:, None] / at.S - at.Z, residual)
     primal, dual = (1.0 / np.maximum(_over(*pair) / 0.9, 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
     _move(core, at, (dv, dS, dZ), primal, dual)
 
 
-def spread_of(core: Core, at: State, columns: Columns | None, which: np.ndarray, d: np.ndarray) -> np.ndarray:
+def spread_of(core: Core, at: State, columns: Own | None, which: np.ndarray, d: np.ndarray) -> np.ndarray:
     """Return how far directions `d` reach, squared, in the metric of the barrier at the states `which`."""
     slot = np.zeros(len(d), dtype=int)
     for c in range(len(at.v)):
@@ -443,7 +486,7 @@ def spread_of(core: Core, at: State, columns: Columns | None, which: np.ndarray,
 def _move(core: Core, at: State, step: tuple[np.ndarray, ...], primal: np.ndarray, dual: np.ndarray) -> None:
     """Move a state in place, slacks and multipliers by lengths of their own."""
     dv, dS, dZ = step
-    if core.B.size:
+    if core.p.size:
         dl = dZ[:, at.cuts[5]]
         at.weight += dual * (dl @ core.p)
         at.price += dual * (dl @ core.l)

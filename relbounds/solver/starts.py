@@ -10,33 +10,32 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.certificates import dual_bound, room_at
 from relbounds.solver.columns import Columns
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core, State, make_state
+from relbounds.solver.predictor_corrector import Core, Own, State, make_state
 from relbounds.solver.reduced import Duals, Reduced, reduce, relaxed
 from relbounds.solver.tolerances import EMPTY, FINE, PROOF, ROOMY, ROUNDING, THIN
 
 
-def room_of(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def room_of(core: Core, v: np.ndarray, columns: Own | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the room of every budget, the margins ``G v - h`` and the room of every hard row."""
     s = core.pen.size
     margin = interior.times(core, v, columns) - core.h
-    loss = -np.minimum(margin, 0.0) @ core.c
+    loss = interior.paid(-np.minimum(margin, 0.0), core.c)
     norm = np.abs(v[:, :s]) @ core.pen
     room = core.B - norm[:, None] * core.p - loss[:, None] * core.l
     room -= interior.budget_terms(core, v, columns)
     return room, margin, interior.times(core, v, columns, hard=True) - core.a
 
 
-def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Columns | None) -> State:
+def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Own | None) -> State:
     """Return a state near the central path at strictly feasible points `v`, its gap about `scale`.
 
     The room of each budget is spread evenly over the terms it pays for, which makes all products of slacks and
     multipliers about equal.
     """
-    s, R = core.pen.size, core.h.size
+    s, R = core.pen.size, core.rows
     room, margin, g = room_of(core, v, columns)
-    count = 2 * s + 2 * R + g.shape[1] + core.B.size
-    mu = (scale / count)[:, None]
-    if core.B.size == 2 and s and R:
+    mu = (scale / core.count)[:, None]
+    if core.p.size == 2 and s and R:
         share_t, share_x = room[:, :1] / (s + 1), room[:, 1:] / (R + 1)
     else:
         with np.errstate(all="ignore"):
@@ -52,7 +51,7 @@ def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Columns | No
     # the budget's room after spreading, without subtracting what was added
     left = room - core.p * share_t * s - core.l * share_x * R if s and R else room / 2
     if not (s and R):
-        used = (t @ core.pen)[:, None] * core.p + (xi @ core.c)[:, None] * core.l
+        used = (t @ core.pen)[:, None] * core.p + interior.paid(xi, core.c)[:, None] * core.l
         used += interior.budget_terms(core, v, columns)
         left = core.B - used
     lam = mu / left
@@ -60,7 +59,9 @@ def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Columns | No
     slacks = [u1, u2, xi, f, g, left]
     z1, z2 = norm * u2 / (u1 + u2), norm * u1 / (u1 + u2)
     z3, z4 = price * f / (xi + f), price * xi / (xi + f)
-    return make_state(v.copy(), slacks, [z1, z2, z3, z4, mu / g, lam], lam @ core.p, lam @ core.l)
+    state = make_state(v.copy(), slacks, [z1, z2, z3, z4, mu / g, lam], lam @ core.p, lam @ core.l)
+    state.own = core.c if core.c.ndim == 2 else None
+    return state
 
 
 def find_inside(
@@ -139,7 +140,7 @@ def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndar
     return found.v, left / size, found
 
 
-def strictly(core: Core, v: np.ndarray, columns: Columns | None) -> np.ndarray:
+def strictly(core: Core, v: np.ndarray, columns: Own | None) -> np.ndarray:
     """Return whether points have room everywhere, budgets at least a little relative to their size."""
     room, _, g = room_of(core, v, columns)
     enough = np.min(room - ROOMY * np.abs(core.B), axis=1) > 0

@@ -9,20 +9,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from relbounds.design import Design
 from relbounds.linear.asked import Asked
-from relbounds.linear.equivalent import equivalent_models
+from relbounds.linear.equivalent import budgets_of, equivalent_models
 from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.model import Spec
+from relbounds.linear.model import Spec, build
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO, greatest, least
+from relbounds.solver.columns import Columns, join_columns, put_columns, stack_columns
 from relbounds.solver.engines.dispatch import push_many
+from relbounds.solver.few_columns import is_wide
 from relbounds.solver.largest import push_largest
 from relbounds.solver.optimum import Solution, fit_baseline
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.refitted import push_refitted
 from relbounds.solver.screen import screen
+
+# Refits go into one run unless merging leaves fewer rows than this share of them, or one program has more entries.
+FEW_MERGED, LARGEST = 0.8, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,113 @@ def refit(evidence: Evidence, columns: FloatArray, part: str) -> Refit:
 def with_columns(design: Design, columns: FloatArray, part: str) -> Design:
     """Return the design with other values of a part's features."""
     return replace(design, X=columns) if part == "regular" else replace(design, Z=columns)
+
+
+@dataclass(frozen=True)
+class BlockValues:
+    """What one refit after permuting a block shows: the largest greatest and the largest least relevance in it."""
+
+    largest: float
+    least: float
+
+
+@dataclass(frozen=True)
+class Together:
+    """Refits that go into one run: the program of all observations, and the directions of a block's rows.
+
+    Parameters
+    ----------
+    spec : Spec
+        The program, no rows merged.
+    rows : tuple of Asked
+        The rows of the block.
+    directions, paired : ndarray
+        What they ask for (:func:`relbounds.solver.refitted.push_refitted`).
+    """
+
+    spec: Spec
+    rows: tuple[Asked, ...]
+    directions: FloatArray
+    paired: NDArray[np.bool_]
+
+    @property
+    def entries(self) -> int:
+        """The size of one refit's rows for all directions."""
+        return max(1, len(self.directions) * len(self.spec.rows))
+
+
+def together(evidence: Evidence, part: str, rows: Sequence[Asked]) -> Together | None:
+    """Return what refits in one run need; None where they are better done one by one.
+
+    That is so for correcting functions, for rows whose greatest value is only bounded, where many rows are merged,
+    and for models too wide or too large to hold side by side.
+    """
+    spec = evidence.spec
+    functionals = [f for row in rows for f in row.functionals]
+    if part != "regular" or spec.functions or not all(f.exact for f in functionals):
+        return None
+    model = spec.model
+    if model.linear.any() or np.isfinite(model.lower).any() or np.isfinite(model.upper).any():
+        return None
+    R = len(spec.full)
+    if len(spec.rows) < FEW_MERGED * R or R * model.q > LARGEST or is_wide(evidence.polytope):
+        return None
+    if len(spec.rows) < R:
+        spec = build(evidence.design, spec.kind, merged=False)
+    directions = np.vstack([f.directions(model.q) for f in functionals])
+    paired = np.concatenate([np.full(len(f.tops), f.signed) for f in functionals])
+    return Together(spec, tuple(rows), directions, paired)
+
+
+def refit_together(
+    evidence: Evidence, task: Together, columns: Sequence[int], values: FloatArray
+) -> list[BlockValues | None]:
+    """Fit models to several sets of values of a block's columns; None for those that have to be done one by one.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    task : Together
+    columns : sequence of int
+        The columns of the block.
+    values : ndarray, shape (draws, n, k)
+        Their values in each draw.
+    """
+    model, C = task.spec.model, evidence.solution.C
+    own = [
+        join_columns([task.spec.change("regular", j, one[:, i]) for i, j in enumerate(columns)])
+        for one in values
+    ]
+    budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
+    changes = stack_columns(own, model)
+    found = push_refitted(model, C, changes, budgets, task.directions, task.paired)
+    out: list[BlockValues | None] = []
+    for i, v in enumerate(found.points):
+        if task.spec.norm_of(v) <= ZERO * evidence.norm:
+            out.append(BlockValues(0.0, 0.0))
+        elif not found.good[i]:
+            out.append(None)
+        else:
+            B = budgets(*(x[[i]] for x in (found.penalty, found.loss, found.objective)))[2][0]
+            least = max(
+                float(found.least[i]), _least_of_terms(task, evidence, changes.take(np.array([i])), v, B)
+            )
+            out.append(BlockValues(max(float(found.largest[i]), 0.0), least))
+    return out
+
+
+def _least_of_terms(task: Together, evidence: Evidence, own: Columns, v: FloatArray, B: FloatArray) -> float:
+    """Return the largest least relevance of terms with several columns: programs of their own, where they are used."""
+    size = ZERO * task.spec.norm_of(v)
+    rows = [row for row in task.rows if not row.signed and max(abs(f.at(v)) for f in row.functionals) > size]
+    if not rows:
+        return 0.0
+    model = put_columns(task.spec.model, own)
+    joint = (evidence.solution.C, float(B[0])) if B.size == 1 else None
+    norm, loss = (None, None) if B.size == 1 else (float(B[0]), float(B[1]))
+    polytope = Polytope(model, norm=norm, loss=loss, joint=joint, start=v)
+    needed = [row for row in rows if not _dispensable(polytope, row, v)]
+    return max((least(polytope, row, evidence.options.solver) for row in needed), default=0.0)
 
 
 def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, int]:

@@ -15,7 +15,16 @@ import numpy as np
 from relbounds.design.design_terms import DesignTerm
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.noise.blocks import Refit, largest_in, largest_least_in, refit
+from relbounds.linear.noise.blocks import (
+    BlockValues,
+    Refit,
+    Together,
+    largest_in,
+    largest_least_in,
+    refit,
+    refit_together,
+    together,
+)
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Population
 from relbounds.linear.noise.moves import make_rows, maps_of
@@ -38,6 +47,8 @@ MANY_ROWS = 2000
 REFITS = 19
 # More are fitted where alpha is smaller, down to this: they show noise, they decide nothing.
 RAREST = 0.01
+# Entries of all refits of one run: larger ones are several, which processes can share.
+RUN = 400_000
 # Stand-ins that a note names.
 NAMED = 8
 
@@ -176,60 +187,81 @@ def _place(evidence: Evidence, term: DesignTerm) -> int:
     return next(i for i, row in enumerate(evidence.spec.asked) if row.key == RowKey(term.part, term.name))
 
 
-@dataclass(frozen=True)
-class BlockValues:
-    """What one refit after permuting a block shows: the largest greatest and the largest least relevance in it."""
-
-    largest: float
-    least: float
-
-
 def _refits(shared: Shared, count: int) -> list[BlockValues]:
     """Refit models to permuted blocks, shared among processes; the same for any number of them."""
     options = shared.evidence.options
+    rows = [shared.rows[k] for k in shared.block]
+    task = together(shared.evidence, shared.part, rows)
+    # pieces of a size that does not depend on the number of workers
+    pieces = [range(i, i + 1) for i in range(count)] if task is None else _pieces(task, count)
     with stage("noise refits", count, options.progress) as done:
-        return run(
+        found = run(
             _refit_block,
-            list(range(count)),
-            shared=shared,
+            pieces,
+            shared=(shared, task),
             n_jobs=options.n_jobs,
             client=options.client,
-            progress=done,
+            progress=lambda pieces_done: done(-(-count // len(pieces)) * pieces_done),
         )
+    return [one for piece in found for one in piece]
 
 
-def _refit_block(draw: int, shared: Shared) -> BlockValues:
-    """Permute a block of terms, fit again, and measure how relevant the permuted terms look."""
-    evidence = shared.evidence
-    found = refit_permuted(evidence, shared.part, [j for k in shared.block for j in shared.columns[k]], draw)
-    rows = [shared.rows[k] for k in shared.block]
+def _pieces(task: Together, count: int) -> list[range]:
+    """Deal draws into runs: one for small models, a few for large ones, which are then shared among processes."""
+    each = int(np.clip(RUN // task.entries, 2, count))
+    each = -(-count // -(-count // each))
+    return [range(i, min(i + each, count)) for i in range(0, count, each)]
+
+
+def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[BlockValues]:
+    """Permute a block of terms, fit again, and measure how relevant the permuted terms look, for several draws."""
+    own, task = shared
+    evidence, rows = own.evidence, [own.rows[k] for k in own.block]
+    columns = [j for k in own.block for j in own.columns[k]]
     solver = evidence.options.solver
-    return BlockValues(largest_in(found, rows, solver)[0], largest_least_in(found, rows, solver))
+    values = permuted(evidence, own.part, columns, draws)
+    found = [None] * len(draws) if task is None else refit_together(evidence, task, columns, values)
+    out = []
+    for one, block in zip(found, values, strict=True):
+        if one is None:
+            single = _refit_with(evidence, own.part, columns, block)
+            one = BlockValues(largest_in(single, rows, solver)[0], largest_least_in(single, rows, solver))
+        out.append(one)
+    return out
+
+
+def permuted(evidence: Evidence, part: str, columns: list[int], draws: range) -> FloatArray:
+    """Return the values of some columns of a part permuted together, row by row, shape (draws, n, columns)."""
+    design = evidence.design
+    own = (design.X if part == "regular" else design.Z)[:, columns]
+    rows = make_rows(len(own), design.cluster, own)
+    orders = maps_of(rows, _seed(evidence.options.seed, part), draws)
+    return _shuffled(own, orders, design.adjust)
+
+
+def _refit_with(evidence: Evidence, part: str, columns: list[int], block: FloatArray) -> Refit:
+    design = evidence.design
+    values = (design.X if part == "regular" else design.Z).copy()
+    values[:, columns] = block
+    return refit(evidence, values, part)
 
 
 def refit_permuted(evidence: Evidence, part: str, columns: list[int], draw: int) -> Refit:
     """Permute some columns of a part together, row by row, and fit again; the same for every draw of that number."""
-    design = evidence.design
-    values = design.X if part == "regular" else design.Z
-    own = values[:, columns]
-    rows = make_rows(len(own), design.cluster, own)
-    order = maps_of(rows, _seed(evidence.options.seed, part), range(draw, draw + 1))[0]
-    permuted = values.copy()
-    permuted[:, columns] = _shuffled(own, order, design.adjust)
-    return refit(evidence, permuted, part)
+    return _refit_with(evidence, part, columns, permuted(evidence, part, columns, range(draw, draw + 1))[0])
 
 
 def _seed(seed: int, part: str) -> int:
     return int(stream(seed, "noise refits", int(part == "privileged")).integers(2**62))
 
 
-def _shuffled(columns: FloatArray, order: np.ndarray, adjust: FloatArray) -> FloatArray:
-    """Return columns in another order of rows; what adjusting covariates say of them stays where it is."""
+def _shuffled(columns: FloatArray, orders: np.ndarray, adjust: FloatArray) -> FloatArray:
+    """Return columns in other orders of rows; what adjusting covariates say of them stays where it is."""
     if not adjust.shape[1]:
-        return columns[order]
+        return columns[orders]
     base = np.column_stack([np.ones(len(adjust)), adjust])
     fit = base @ np.linalg.lstsq(base, columns, rcond=None)[0]
-    return fit + (columns - fit)[order]
+    return fit + (columns - fit)[orders]
 
 
 def _noise(

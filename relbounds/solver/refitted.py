@@ -1,0 +1,415 @@
+"""Many models of one shape, each fitted anew, and how far their equivalent models reach: one run for all of them.
+
+The models share rows, prices and most columns; a block of columns is each one's own. All best models are found in one
+batch, then all directions of all models race, model by model: one that is proved to fall short of what another of the
+same model has reached is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.centre import aimed, centred
+from relbounds.solver.columns import Columns
+from relbounds.solver.goals import OPEN
+from relbounds.solver.model import Model
+from relbounds.solver.optimum import accurate, priced_core, priced_start
+from relbounds.solver.predictor_corrector import Core, State
+from relbounds.solver.reduced import Reduced
+from relbounds.solver.stack import Stack
+from relbounds.solver.starts import room_of, strictly
+from relbounds.solver.tolerances import NO_LOSS, OPTIMAL, TOUCHING
+
+# Entries of one array of a run of directions.
+ENTRIES = 60_000
+# Below this many rows nothing is gained by leaving any out.
+SMALL = 100
+# Rows count as active within this many standard widths of a set, seen from its middle.
+WIDTHS, MOST_ACTIVE = 0.4, 0.6
+# Accuracy of what directions reach, relative to the norm of the best model: what is aimed at, and what must be kept.
+REACHED, LOOSE = 1e-6, 1e-4
+# With more directions than this, those along which a set looks widest go first: what they reach settles most others.
+FEW_DIRECTIONS, LEADERS = 16, 4
+# Runs at most, each with the rows that the last one was wrong about.
+ROUNDS = 20
+
+Budgets = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """What P models of one shape reach.
+
+    Parameters
+    ----------
+    points : ndarray, shape (P, q)
+        The best models.
+    penalty, loss, objective, size : ndarray, shape (P,)
+        Their norms, losses and objectives, and the sums of their penalised variables' absolute values.
+    largest, bound : ndarray, shape (P,)
+        The largest value that any direction reaches over a model's equivalent models, and what none exceeds.
+    least : ndarray, shape (P,)
+        The largest of the least absolute values that pairs of opposite directions have.
+    good : ndarray of bool, shape (P,)
+        Models for which this was found; the others have to be looked at one by one.
+    """
+
+    points: np.ndarray
+    penalty: np.ndarray
+    loss: np.ndarray
+    objective: np.ndarray
+    size: np.ndarray
+    largest: np.ndarray
+    bound: np.ndarray
+    least: np.ndarray
+    good: np.ndarray
+
+
+def push_refitted(
+    model: Model, C: float, columns: Columns, budgets: Budgets, directions: np.ndarray, paired: np.ndarray
+) -> Refitted:
+    """Return how far the equivalent models of each refitted model reach.
+
+    Parameters
+    ----------
+    model : Model
+        What the models have in common; without a linear loss and without bounds on variables.
+    C : float
+        Price of the loss.
+    columns : Columns
+        The columns of the loss rows that each model has of its own.
+    budgets : callable
+        ``budgets(penalty, loss, objective)`` of the best models gives ``(p, l, B)``, `B` with one row a model.
+    directions : ndarray, shape (k, q)
+        Directions, the same for all models.
+    paired : ndarray of bool, shape (k,)
+        Directions whose opposite is among them: together they tell the least absolute value.
+
+    Examples
+    --------
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families import make_rows
+    >>> X = np.array([[-1.0, 0.3], [1.0, 0.1], [-1.0, -0.2], [1.0, -0.3]])
+    >>> model = plain_model(X, make_rows(np.array([1, 2, 1, 2]), "binary"))
+    >>> own = np.array([[[-0.3, 0.1, 0.2, -0.3]], [[-0.3, -0.2, -0.1, 0.1]]])
+    >>> columns = Columns(np.array([[1], [1]]), own)
+    >>> def budgets(penalty, loss, objective):
+    ...     return np.eye(2)[0], np.eye(2)[1], 1.1 * np.column_stack([penalty, np.maximum(loss, 0.1)])
+    >>> found = push_refitted(model, 1.0, columns, budgets, np.array([[0, 1.0, 0], [0, -1, 0]]), np.array([True, True]))
+    >>> found.largest.round(4)
+    array([0.1348, 0.1457])
+    """
+    reduced = priced_core(model)
+    stack = _stacked(reduced, columns)
+    P = len(columns)
+    v, begin = _best(reduced, stack, C)
+    core = reduced.core
+    hinge = np.maximum(core.h - stack.times(v), 0.0)
+    penalty, loss = np.abs(v[:, : core.pen.size]) @ core.pen, hinge @ core.c
+    objective = 0.5 * penalty + C * loss
+    p, l, B = budgets(penalty, loss, objective)
+    d = directions[:, reduced.free] * reduced.unit
+    points = reduced.back(v)
+    size = np.abs(points[:, model.penalty > 0]).sum(axis=1)
+    zero, good = np.zeros(P), np.isfinite(objective)
+    out = Refitted(points, penalty, loss, objective, size, zero, zero.copy(), zero.copy(), good)
+    lossless = (B.shape[1] == 2) & (B[:, -1] <= NO_LOSS * float(core.c.sum()))
+    for hard in (False, True):
+        some = np.flatnonzero((lossless == hard) & good & (penalty > 0))
+        if not some.size:
+            continue
+        # without loss every row is met, and what the norm has room for meets all of them with room to spare
+        at = v[some] * (0.5 + 0.5 * B[some, :1] / penalty[some, None]) if hard else v[some]
+        whole = _whole(core, stack.G[some], (p, l, B[some]), hard)
+        at = _apart(*whole, at, begin)
+        inside = strictly(whole[0], at, whole[1])
+        out.good[some[~inside]] = False
+        if inside.any():
+            own = _some(*whole, inside)
+            _push_sets(out, some[inside], _Sets(*own, centred(own[0], at[inside], own[1])), d, paired)
+    return out
+
+
+def _stacked(reduced: Reduced, columns: Columns) -> Stack:
+    """Return the rows of every model in core units."""
+    own = reduced.columns(columns)
+    P = len(columns)
+    G = np.tile(reduced.core.G.T, (P, 1, 1))
+    G[own.each, own.index] = own.G
+    return Stack(G, None, np.arange(P))
+
+
+def _best(reduced: Reduced, stack: Stack, C: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best models in core units, and the common point they were sought from, away from hard rows."""
+    core, P = reduced.core, len(stack.owner)
+    start = priced_start(core, reduced, np.full(P, C), np.full(P, 0.5), np.full(P, np.inf))
+    nothing = np.zeros((P, core.q))
+    # the sets are as wide as delta: what the best models lack must not be seen in them
+    stop = accurate(core, nothing, 0.1 * OPTIMAL)
+    begin = start.v[:1].copy()
+    return interior.solve(core, nothing, start, np.full(P, -1.0), columns=stack, stop=stop).v, begin
+
+
+def _apart(core: Core, stack: Stack, v: np.ndarray, begin: np.ndarray) -> np.ndarray:
+    """Return the points, those that touch hard rows moved toward `begin` as far as half of the room allows."""
+    touching = np.flatnonzero(~strictly(core, v, stack))
+    if not touching.size:
+        return v
+    core, stack = _some(core, stack, touching)
+    rooms = []
+    for point in (v[touching], np.tile(begin, (touching.size, 1))):
+        room, _, g = room_of(core, point, stack)
+        rooms.append(np.hstack([room, g]))
+    here, there = rooms
+    with np.errstate(all="ignore"):
+        limit = np.where(there < 0, np.maximum(here, 0.0) / (np.maximum(here, 0.0) - there), 1.0)
+    step = 0.5 * np.min(limit, axis=1, keepdims=True)
+    out = v.copy()
+    out[touching] += step * (begin - v[touching])
+    return out
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """The sets of some models with all of their rows: arrays, rows, points in their middles."""
+
+    core: Core
+    stack: Stack
+    centre: State
+
+    def part(self, some: np.ndarray) -> _Sets:
+        """Return the sets of some of the models."""
+        core, stack = _some(self.core, self.stack, some)
+        return _Sets(core, stack, self.centre.take(some))
+
+
+def _some(core: Core, stack: Stack, some: np.ndarray) -> tuple[Core, Stack]:
+    A = None if stack.A is None else stack.A[some]
+    B = core.B[some]
+    return replace(core, B=B), Stack(stack.G[some], A, np.arange(len(B)))
+
+
+def _whole(
+    core: Core, G: np.ndarray, budgets: tuple[np.ndarray, np.ndarray, np.ndarray], hard: bool
+) -> tuple[Core, Stack]:
+    """Return the sets of all models with all of their rows, which are hard where no loss is allowed."""
+    p, l, B = budgets
+    P = len(G)
+    if not hard:
+        Lin = np.zeros((p.size, core.q))
+        return replace(core, p=p, l=l, Lin=Lin, B=B), Stack(G, None, np.arange(P))
+    A = np.concatenate([np.tile(core.A.T, (P, 1, 1)), G], axis=2)
+    none = np.zeros(0)
+    fewer = replace(
+        core,
+        G=core.G[:0],
+        h=none,
+        c=none,
+        A=np.vstack([core.A, core.G]),
+        a=np.concatenate([core.a, core.h]),
+        p=p[:1],
+        l=l[:1],
+        Lin=np.zeros((1, core.q)),
+        B=B[:, :1],
+    )
+    return fewer, Stack(G[:, :, :0], A, np.arange(P))
+
+
+def _push_sets(out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, paired: np.ndarray) -> None:
+    """Find what the models `which` reach along the directions `d` (core units) and write it down."""
+    size = out.size[which]
+    found = _Found(sets.centre.v @ d.T, np.full((which.size, len(d)), np.inf), paired, REACHED * size)
+    active = _active(sets)
+    first = _leaders(sets, d) if len(d) > FEW_DIRECTIONS else None
+    for _ in range(ROUNDS):
+        want = found.open()
+        if first is not None:
+            want, first = want & first, None
+        pending = np.flatnonzero(want.any(axis=1))
+        if not pending.size:
+            break
+        for some in _chunks(pending, want.sum(axis=1) * (active.sum(axis=1) + sets.core.a.size)):
+            wrong = _race(sets, some, active[some], d, want[some], found)
+            active[some] |= wrong
+    out.largest[which], out.bound[which], out.least[which] = found.largest, found.bound, found.least
+    out.good[which] = found.closed(LOOSE * size)
+
+
+def _chunks(pending: np.ndarray, cost: np.ndarray) -> list[np.ndarray]:
+    """Deal problems into runs of about the same size."""
+    run = np.cumsum(cost[pending]) // ENTRIES
+    return [pending[run == r] for r in np.unique(run)]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known of k directions over P sets: a value that is reached, and one that is not exceeded.
+
+    Parameters
+    ----------
+    seen, top : ndarray, shape (P, k)
+    paired : ndarray of bool, shape (k,)
+        Directions whose opposite is among them.
+    tolerance : ndarray, shape (P,)
+        What may be left open.
+    """
+
+    seen: np.ndarray
+    top: np.ndarray
+    paired: np.ndarray
+    tolerance: np.ndarray
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest value reached in each set."""
+        found: np.ndarray = self.seen.max(axis=1)
+        return found
+
+    @property
+    def bound(self) -> np.ndarray:
+        """What no direction exceeds."""
+        found: np.ndarray = self.top.max(axis=1)
+        return found
+
+    @property
+    def least(self) -> np.ndarray:
+        """The largest of the least absolute values, as far as points show them."""
+        found: np.ndarray = np.max(np.where(self.paired, -self.seen, 0.0), axis=1, initial=0.0)
+        return found
+
+    @property
+    def floor(self) -> np.ndarray:
+        """The largest of the least absolute values, as far as it is proved."""
+        found: np.ndarray = np.max(np.where(self.paired, -self.top, 0.0), axis=1, initial=0.0)
+        return found
+
+    def open(self) -> np.ndarray:
+        """Return the directions that may still change the largest value or the largest least one."""
+        room = self.tolerance[:, None]
+        ahead = self.top > self.largest[:, None] + room
+        return ahead | self.paired & (-self.seen > self.floor[:, None] + room)
+
+    def closed(self, tolerance: np.ndarray) -> np.ndarray:
+        """Return the sets in which no more than this is left open."""
+        left = np.maximum(self.bound - self.largest, self.least - self.floor)
+        return np.isfinite(left) & (left <= tolerance)
+
+
+def _leaders(sets: _Sets, d: np.ndarray) -> np.ndarray:
+    """Return, for each set, the directions along which it looks widest from its middle."""
+    with np.errstate(all="ignore"):
+        factor = interior.factor_of(sets.core, sets.centre, sets.stack)
+        sides = np.broadcast_to(d.T, (len(sets.centre.v), *d.T.shape))
+        wide = np.nan_to_num(np.einsum("kq,pqk->pk", d, factor.solve(sides)))
+    order = np.argsort(-wide, axis=1, kind="stable")[:, :LEADERS]
+    out = np.zeros(wide.shape, dtype=bool)
+    np.put_along_axis(out, order, True, axis=1)
+    return out
+
+
+def _active(sets: _Sets) -> np.ndarray:
+    """Return, for each model, the rows that its set is wide enough to move across their kinks."""
+    core, stack, centre = sets.core, sets.stack, sets.centre
+    P, R = len(centre.v), core.rows
+    if R <= SMALL:
+        return np.ones((P, R), dtype=bool)
+    with np.errstate(all="ignore"):
+        factor = interior.factor_of(core, centre, stack)
+        reach = np.sqrt(np.maximum(np.einsum("pqr,pqr->pr", stack.G, factor.solve(stack.G)), 0.0))
+        # the barrier's metric is in units of the mean product of slack and multiplier
+        reach *= np.sqrt(centre.products() / centre.S.shape[1])[:, None]
+        margin = np.abs(stack.times(centre.v) - core.h)
+        near = ~(margin > WIDTHS * np.sqrt(R) * reach)
+    near[near.mean(axis=1) > MOST_ACTIVE] = True
+    return near
+
+
+def _race(
+    sets: _Sets, some: np.ndarray, active: np.ndarray, d: np.ndarray, want: np.ndarray, found: _Found
+) -> np.ndarray:
+    """Push some sets along the directions they want; return the rows left out that should not have been."""
+    whole = sets.part(some)
+    held = np.zeros_like(active)
+    here = whole
+    if not active.all():
+        core, stack, held, active = _fewer(whole, active)
+        here = _Sets(core, stack, centred(core, whole.centre.v, stack))
+    owner, number = np.nonzero(want)
+    own = d[number]
+    start = aimed(here.core, here.centre, owner, own, here.stack)
+    race = _Race(owner, found.paired[number], own, found.seen[some])
+    tolerance = 0.5 * found.tolerance[some][owner]
+    state = interior.solve(here.core, own, start, tolerance, columns=here.stack.of(owner), stop=race)
+    found.top[some[owner], number] = np.minimum(found.top[some[owner], number], race.top)
+    value, margin = _inside(whole, owner, state.v, own)
+    found.seen[some[owner], number] = np.fmax(found.seen[some[owner], number], value)
+    if active.all():
+        return held
+    still = found.open()[some[owner], number]
+    wrong = ~active[owner] & np.where(held[owner], margin > TOUCHING, margin < -TOUCHING) & still[:, None]
+    rows = np.zeros_like(active)
+    np.logical_or.at(rows, owner, wrong)
+    return rows
+
+
+def _inside(whole: _Sets, owner: np.ndarray, v: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what points reach once they are pulled toward the middle until all rows agree, and their margins.
+
+    Loss is convex: on the way to the middle it is at most the mixture of the two ends.
+    """
+    core, middle = whole.core, whole.centre.v[owner]
+    value, at = np.einsum("bq,bq->b", v, d), np.einsum("bq,bq->b", middle, d)
+    if not core.rows:
+        return value, np.zeros((len(v), 0))
+    own = replace(core, B=core.B[owner])
+    room, margin, _ = room_of(own, v, whole.stack.of(owner))
+    start, _, _ = room_of(own, middle, whole.stack.of(owner))
+    with np.errstate(all="ignore"):
+        step = np.min(np.where(room < 0, start / (start - room), 1.0), axis=1)
+    return at + np.clip(step, 0.0, 1.0) * (value - at), margin
+
+
+def _fewer(whole: _Sets, active: np.ndarray) -> tuple[Core, Stack, np.ndarray, np.ndarray]:
+    """Return sets with active rows only, as many for each model, the rows held linear, and those kept."""
+    core, stack = whole.core, whole.stack
+    margin = stack.times(whole.centre.v) - core.h
+    count = int(active.sum(axis=1).max())
+    # where others need more rows, the nearest ones fill up
+    order = np.argsort(np.where(active, -1.0, np.abs(margin)), axis=1, kind="stable")[:, :count]
+    order.sort(axis=1)
+    kept = np.zeros_like(active)
+    np.put_along_axis(kept, order, True, axis=1)
+    held = ~kept & (margin < 0)
+    weights = np.where(held, core.c, 0.0)
+    linear = -np.einsum("pqr,pr->pq", stack.G, weights)
+    G = np.take_along_axis(stack.G, order[:, None, :], axis=2)
+    B = core.B - np.multiply.outer(weights @ core.h, core.l)
+    fewer = replace(core, h=core.h[order], c=core.c[order], B=B)
+    return fewer, Stack(G, None, stack.owner, linear), held, kept
+
+
+class _Race:
+    """Stops directions that can change neither the largest value of their set nor its largest least one."""
+
+    def __init__(self, owner: np.ndarray, paired: np.ndarray, d: np.ndarray, seen: np.ndarray) -> None:
+        self.owner, self.paired, self.d = owner, paired, d
+        self.best = seen.max(axis=1)
+        self.floor = np.zeros(len(seen))
+        self.top = np.full(owner.size, np.inf)
+
+    def __call__(self, at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+        """Return which of the directions at work may stop."""
+        here = at.which
+        own = self.owner[here]
+        value = np.einsum("bq,bq->b", at.v, self.d[here])
+        self.top[here] = top = np.fmin(self.top[here], value + gap + OPEN * lack)
+        np.fmax.at(self.best, own, value)
+        needed = self.paired[here] & (value < 0)
+        np.maximum.at(self.floor, own[needed], -top[needed])
+        idle = ~needed | (-value <= self.floor[own])
+        done: np.ndarray = (top < self.best[own]) & idle
+        return done

@@ -1,0 +1,106 @@
+"""Problems of one shape, each with a matrix of its own, in one run.
+
+Replaced columns (:mod:`relbounds.solver.columns`) suit problems that differ in one or two of them. Where a whole block
+of columns differs, every problem brings all of its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The rows of P problems, and which problem each of B directions belongs to.
+
+    Parameters
+    ----------
+    G : ndarray, shape (P, q, R)
+        The columns of the loss rows, problem by problem.
+    A : ndarray, shape (P, q, m), or None
+        Those of the hard rows; None where all problems have the common ones.
+    owner : ndarray of int, shape (B,)
+        The problem of each direction, in ascending order.
+    linear : ndarray, shape (P, q), or None
+        The linear part of each problem's loss; None where there is none.
+
+    Examples
+    --------
+    >>> two = Stack(np.array([[[1.0, 2.0]], [[3.0, 4.0]]]), None, np.array([0, 1, 1]))
+    >>> two.times(np.array([[1.0], [1.0], [2.0]])).tolist()
+    [[1.0, 2.0], [3.0, 4.0], [6.0, 8.0]]
+    >>> two.times_t(np.ones((3, 2))).tolist()
+    [[3.0], [7.0], [7.0]]
+    >>> two.gram(np.ones((3, 2))).ravel().tolist()
+    [5.0, 25.0, 25.0]
+    """
+
+    G: np.ndarray
+    A: np.ndarray | None
+    owner: np.ndarray
+    linear: np.ndarray | None = None
+
+    @property
+    def slopes(self) -> np.ndarray | None:
+        """The linear part of the loss, direction by direction."""
+        return None if self.linear is None else self.linear[self.owner]
+
+    def take(self, some: np.ndarray) -> Stack:
+        """Return the same for some of the directions (ascending numbers or a mask)."""
+        return replace(self, owner=self.owner[some])
+
+    def of(self, owner: np.ndarray) -> Stack:
+        """Return the same problems with other directions, whose problems are given."""
+        return replace(self, owner=owner)
+
+    def times(self, v: np.ndarray, hard: bool = False) -> np.ndarray:
+        """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
+        matrix = self._matrix(hard)
+        if self._each:
+            return np.matmul(v[:, None, :], matrix)[:, 0]
+        out = np.empty((len(v), matrix.shape[2]))
+        for p, first, last in self._runs:
+            np.matmul(v[first:last], matrix[p], out=out[first:last])
+        return out
+
+    def times_t(self, y: np.ndarray, hard: bool = False) -> np.ndarray:
+        """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
+        matrix = self._matrix(hard)
+        if self._each:
+            return np.matmul(matrix, y[:, :, None])[:, :, 0]
+        out = np.empty((len(y), matrix.shape[1]))
+        for p, first, last in self._runs:
+            np.matmul(y[first:last], matrix[p].T, out=out[first:last])
+        return out
+
+    def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
+        """Return ``G' diag(D_b) G`` (or that of ``A``) for every direction, shape (B, q, q)."""
+        matrix = self._matrix(hard)
+        q = matrix.shape[1]
+        if self._each:
+            return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))
+        out = np.empty((len(D), q, q))
+        for p, first, last in self._runs:
+            weighted = (matrix[p] * D[first:last, None, :]).reshape(-1, matrix.shape[2])
+            np.matmul(weighted, matrix[p].T, out=out[first:last].reshape(-1, q))
+        return out
+
+    def _matrix(self, hard: bool) -> np.ndarray:
+        if not hard:
+            return self.G
+        assert self.A is not None
+        return self.A
+
+    @property
+    def _each(self) -> bool:
+        """Whether every problem has exactly one direction."""
+        return self.owner.size == len(self.G) and bool((np.diff(self.owner) == 1).all())
+
+    @property
+    def _runs(self) -> list[tuple[int, int, int]]:
+        """The directions of each problem: its number, its first and the one after its last."""
+        first = np.flatnonzero(np.diff(self.owner, prepend=-1))
+        last = np.append(first[1:], self.owner.size)
+        return [(int(self.owner[i]), int(i), int(j)) for i, j in zip(first, last, strict=True)]

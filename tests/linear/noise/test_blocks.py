@@ -1,0 +1,58 @@
+"""Refits of permuted blocks: all in one run, and one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import relbounds as rb
+from relbounds.linear.noise import fwer
+
+
+def data(family, n=70):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 5))
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    score = X[:, 0] + 0.5 * rng.normal(size=n)
+    frame["g"] = rng.choice(["u", "v", "w"], n)
+    if family == "regression":
+        frame["y"] = score
+    else:
+        frame["y"] = pd.Categorical(
+            pd.qcut(score, 3, labels=["lo", "mid", "hi"]), ordered=family == "ordinal"
+        )
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("family", "formula", "tolerance"),
+    [
+        ("ordinal", "y ~ a + b + c + d", "split"),
+        ("ordinal", "y ~ a + b + C(g) | adjust(e)", "joint"),
+        ("regression", "y ~ a + b + c + C(g)", "split"),
+        ("nominal", "y ~ a + b + c", "split"),
+    ],
+)
+def test_one_run_gives_what_single_refits_give(monkeypatch, family, formula, tolerance):
+    frame = data(family)
+    found = []
+    whole = fwer._refits
+
+    def both(shared, count):
+        found.append((shared, whole(shared, 6)))
+        return found[-1][1]
+
+    monkeypatch.setattr(fwer, "_refits", both)
+    rb.relbounds(formula, frame, family=family, tolerance=tolerance, seed=1, progress=False)
+    shared, together = found[0]
+    monkeypatch.setattr(fwer, "together", lambda *_: None)
+    singly = whole(shared, 6)
+    norm = shared.evidence.norm
+    for name in ("largest", "least"):
+        one, other = ([getattr(x, name) / norm for x in values] for values in (together, singly))
+        assert one == pytest.approx(other, abs=1e-5)
+
+
+def test_the_refits_of_a_block_do_not_depend_on_the_number_of_processes():
+    frame = data("ordinal", n=200)
+    fits = [rb.relbounds("y ~ a + b + c + d + e", frame, n_jobs=k, seed=2, progress=False) for k in (1, 2)]
+    pd.testing.assert_frame_equal(fits[0].table, fits[1].table)

@@ -1,0 +1,86 @@
+"""Models of one shape fitted anew, all in one run, against scipy's linear programs one by one."""
+
+import numpy as np
+import pytest
+from problems import FAMILIES, plain_baseline, plain_max, random_model
+
+from relbounds.linear.equivalent import budgets_of
+from relbounds.solver import refitted
+from relbounds.solver.columns import Columns, put_columns
+from relbounds.solver.optimum import smallest_C
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.refitted import push_refitted
+
+
+def case(seed, family, order, kind="noisy", n=30, d=5, delta=0.1, tolerance="split", strong=10.0):
+    """Return a model, a block of other columns for three refits, and the budgets and directions of a run."""
+    model = random_model(seed, family, order, kind, n=n, d=d)
+    rng = np.random.default_rng([seed, 77])
+    index = np.tile([d - 2, d - 1], (3, 1))
+    rows = np.array([rng.permutation(model.h.size) for _ in range(3)])
+    sign = np.where(model.G[:, d:].sum(axis=1) > 0, -1.0, 1.0)
+    own = np.stack([model.G[r][:, [d - 2, d - 1]].T * sign[r] * sign for r in rows])
+    C = strong * smallest_C(model)
+    budgets = budgets_of(model, C, delta, tolerance)
+    directions = np.zeros((4, model.q))
+    directions[[0, 1], d - 2], directions[[2, 3], d - 1] = [1.0, -1.0], [1.0, -1.0]
+    return model, C, Columns(index, own), budgets, directions
+
+
+def compare(model, C, columns, budgets, directions, tolerance="split", rel=2e-6):
+    found = push_refitted(model, C, columns, budgets, directions, np.ones(len(directions), dtype=bool))
+    assert found.good.all()
+    for i in range(len(columns)):
+        one = put_columns(model, columns, i)
+        assert one.objective_of(found.points[i], C) == pytest.approx(plain_baseline(one, C), rel=1e-7)
+        B = budgets(*(x[[i]] for x in (found.penalty, found.loss, found.objective)))[2][0]
+        if tolerance == "joint":
+            tope = Polytope(one, joint=(C, float(B[0])), start=found.points[i])
+        else:
+            tope = Polytope(one, norm=float(B[0]), loss=float(B[1]), start=found.points[i])
+        most = np.array([plain_max(tope, d) for d in directions])
+        size = found.size[i]
+        assert found.largest[i] == pytest.approx(most.max(), abs=rel * size)
+        assert found.bound[i] >= most.max() - 1e-6 * size
+        ends = most.reshape(-1, 2)
+        least = np.where(ends.min(axis=1) >= 0, 0.0, -ends.min(axis=1)).max()
+        assert found.least[i] == pytest.approx(least, abs=rel * size)
+
+
+@pytest.mark.parametrize(("family", "order"), FAMILIES)
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+def test_every_family_against_scipy(family, order, tolerance):
+    for seed in range(2):
+        compare(*case(seed, family, order, tolerance=tolerance), tolerance)
+
+
+def test_without_loss_every_row_is_met():
+    compare(*case(3, "ordinal", "explicit", "separable", strong=1e4))
+
+
+def test_a_block_that_every_equivalent_model_needs():
+    model, C, columns, budgets, directions = case(5, "ordinal", "explicit", d=4, delta=0.001)
+    # the first columns say what the response is; as the block's own they cannot be done without
+    own = np.stack([model.G[:, [0, 1]].T] * 3)
+    model = put_columns(model, Columns(np.array([[0, 1]]), 0.1 * columns.G[:1]))
+    compare(model, C, Columns(columns.index, own), budgets, directions)
+
+
+def test_few_rows_are_made_up_for(monkeypatch):
+    one = case(6, "ordinal", "implicit", n=60, delta=0.2)
+    monkeypatch.setattr(refitted, "SMALL", 10)
+    for widths in (0.02, 0.4):
+        monkeypatch.setattr(refitted, "WIDTHS", widths)
+        compare(*one)
+
+
+def test_leaders_first_and_small_runs_change_nothing(monkeypatch):
+    one = case(7, "ordinal", "explicit", n=40)
+    paired = np.ones(4, dtype=bool)
+    before = push_refitted(*one, paired)
+    monkeypatch.setattr(refitted, "FEW_DIRECTIONS", 2)
+    monkeypatch.setattr(refitted, "LEADERS", 1)
+    monkeypatch.setattr(refitted, "ENTRIES", 1)
+    after = push_refitted(*one, paired)
+    assert after.largest == pytest.approx(before.largest, abs=2e-6 * before.size.max())
+    assert after.least == pytest.approx(before.least, abs=2e-6 * before.size.max())

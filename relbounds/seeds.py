@@ -31,6 +31,7 @@ STREAMS = MappingProxyType(
         "jitter": 17,
         "chance": 18,
         "stand-ins": 19,
+        "own effects": 20,
         "turns": 21,
         "shadows": 22,
         "removal probes": 31,

@@ -20,6 +20,7 @@ from relbounds.linear.noise.blocks import Refit, largest_least_in
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey, Population
 from relbounds.linear.noise.fwer import refit_permuted
+from relbounds.linear.noise.judge import own_p_values
 from relbounds.linear.noise.probes import draw_populations
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO, Measured, greatest
@@ -106,14 +107,44 @@ def _verdicts(fitted: Fitted, measured: Measured, wishes: Mapping[RowKey, Wish],
             moved = upper[i] < (1 - UNMOVED) * old["upper"] - ZERO
             p_noise[i], p_adjusted[i] = _p_values(noise, pair, float(upper[i]), old, alpha if moved else 1.0)
             terms[row.key] = float(p_adjusted[i])
-        relevant = p_adjusted[i] <= alpha and upper[i] > ZERO
+        if upper[i] <= ZERO and noise.control != "published":
+            # no model of the constrained set uses it: nothing here can tell it from noise
+            p_noise[i] = p_adjusted[i] = 1.0
+        relevant = p_adjusted[i] <= alpha
         if noise.control == "published":
             relevant = pair is not None and upper[i] > pair[1].upper + ZERO
         strong = relevant and lower[i] > floor + ZERO
         classes[i] = "strong" if strong else "weak" if relevant else "irrelevant"
         if row.key in wishes or row.key.whole in wishes:
             classes[i], p_noise[i], p_adjusted[i] = "fixed", np.nan, np.nan
+    own = _own(fitted, wishes, dict(zip([row.key for row in rows], classes, strict=True)))
+    for i, row in enumerate(rows):
+        if classes[i] == "strong" and own.get(row.key.whole, 0.0) > alpha:
+            classes[i] = "weak"
     return Verdicts(p_noise, p_adjusted, classes)
+
+
+def _own(fitted: Fitted, wishes: Mapping[RowKey, Wish], classes: Mapping[RowKey, str]) -> dict[RowKey, float]:
+    """Return p-values of effects of their own for the terms that every model of the constrained set needs.
+
+    Each is tested beside the other relevant terms of the fit, but for those that the wishes rule out: where a term may
+    not be used, the one that takes its place has the effect.
+    """
+    if fitted.noise.control == "published":
+        return {}
+    before = fitted.table if fitted.before is None else fitted.before
+    terms = before[(before["row"] == "term") & before["relevance"].isin(["strong", "weak"])]
+    out: dict[RowKey, float] = {}
+    for part, own in terms.groupby("part"):
+        keys = [RowKey(str(part), term) for term in own["term"]]
+        beside = [key for key in keys if key not in wishes or wishes[key][1] > ZERO]
+        needed = [key for key in beside if classes.get(key) == "strong"]
+        known = fitted.noise.own
+        if beside == keys and all(key in known for key in needed):
+            out.update({key: known[key] for key in needed})
+        else:
+            out.update(own_p_values(evidence_of(fitted), beside, needed))
+    return out
 
 
 def _p_values(

@@ -68,7 +68,7 @@ def pool(fits: Sequence[Fitted]) -> Fitted:
     for name in ("lower", "upper"):
         values = np.array([t[name].to_numpy(dtype=float) for t in tables])
         table[f"{name}_moves"] = np.ptp(values, axis=0)
-    table["relevance"] = _classes(tables, table, fits[0].options.alpha)
+    table["relevance"] = _classes(fits, table, fits[0].options.alpha)
     low, high = table["signed_lower"].to_numpy(), table["signed_upper"].to_numpy()
     with np.errstate(invalid="ignore"):
         signs = np.where(low > ZERO, "+", np.where(high < -ZERO, "-", "?"))
@@ -92,17 +92,22 @@ def combined(p: Sequence[float] | np.ndarray) -> float:
     return float(min(1.0, 2.0 * np.median(values)))
 
 
-def _classes(tables: Sequence[pd.DataFrame], table: pd.DataFrame, alpha: float) -> list[str]:
-    """Return classes that agree with the combined p-values; strong where most data sets say so."""
+def _classes(fits: Sequence[Fitted], table: pd.DataFrame, alpha: float) -> list[str]:
+    """Return classes that agree with the combined p-values.
+
+    Strong is what most data sets call so, if its effect beside the other terms holds for all of them together.
+    """
     out = []
     for i, q in enumerate(table["p_adjusted"]):
-        own = [t["relevance"].iloc[i] for t in tables]
+        own = [fit.table["relevance"].iloc[i] for fit in fits]
+        key = fits[0].asked[i].key.whole
+        p = combined([fit.noise.own.get(key, 1.0 if fit.noise.own else 0.0) for fit in fits])
         if own[0] == "":
             out.append("")
         elif not q <= alpha:
             out.append("irrelevant")
         else:
-            out.append("strong" if 2 * own.count("strong") > len(own) else "weak")
+            out.append("strong" if 2 * own.count("strong") > len(own) and p <= alpha else "weak")
     return out
 
 

@@ -82,8 +82,35 @@ def standard_error(rule: str, losses: FloatArray) -> float:
     return max(SMALLEST_DELTA, one) * (2.0 if rule == "2se" else 1.0)
 
 
+@dataclass(frozen=True)
+class Resampled:
+    """Models of resampled data beside the best one.
+
+    Parameters
+    ----------
+    excess : ndarray
+        How much larger than the best model's its loss is on the data as they are, as a share.
+    longer : ndarray
+        How much larger its norm is, as a share of the best model's; 0 where it is smaller.
+    rows : int
+        Observations they were fitted to, where that is a subsample; 0 otherwise.
+    """
+
+    excess: FloatArray
+    longer: FloatArray
+    rows: int
+
+
 def resampled(design: Design, spec: Spec, solution: Solution, options: Options) -> Tolerance:
-    """Return the quantile of how much worse models of resampled data are on the data as they are.
+    """Return the quantile of how much worse models of resampled data are on the data as they are."""
+    found = resample_models(design, spec, solution, options)
+    rule = str(options.delta)
+    delta = max(SMALLEST_DELTA, float(np.quantile(found.excess, QUANTILES[rule])))
+    return Tolerance(delta, rule, len(found.excess), tuple(found.excess.tolist()), found.rows)
+
+
+def resample_models(design: Design, spec: Spec, solution: Solution, options: Options) -> Resampled:
+    """Fit the model again to resampled data, and compare loss and norm with the best model's.
 
     Each observation (each cluster, where there are any) gets a weight drawn from the exponential distribution, and
     the model is fitted again at the same C. Its excess is measured relative to the loss of the best model, or to the
@@ -108,10 +135,10 @@ def resampled(design: Design, spec: Spec, solution: Solution, options: Options) 
     loss = np.array([spec.model.loss_of(v) for v in found])
     unit = max(solution.loss, 0.5 * solution.penalty / C)
     excess = np.maximum(loss - solution.loss, 0.0) / unit if unit > 0 else np.zeros(len(loss))
-    excess *= rate
-    rule = str(options.delta)
-    delta = max(SMALLEST_DELTA, float(np.quantile(excess, QUANTILES[rule])))
-    return Tolerance(delta, rule, len(excess), tuple(excess.tolist()), rows)
+    norms = np.array([spec.model.penalty_of(v) for v in found])
+    longer = np.maximum(norms / solution.penalty - 1, 0.0) if solution.penalty > 0 else np.zeros(len(norms))
+    # excess is inversely proportional to the number of observations, what a norm varies by to its root
+    return Resampled(excess * rate, longer * np.sqrt(rate), rows)
 
 
 def _refit(factors: FloatArray, shared: tuple[Design, ModelKind, float]) -> FloatArray:

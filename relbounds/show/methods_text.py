@@ -160,9 +160,16 @@ def _terms(fitted: Fitted) -> str:
 
 def _noise(fitted: Fitted) -> str:
     options, noise = fitted.options, fitted.noise
+    tested = (
+        ""
+        if noise.control == "published"
+        else (
+            ", and whose effect beside the other relevant terms is beyond chance at the same level (permutation test),"
+        )
+    )
     classes = (
-        "Relevant terms that every such model needs are called strong, the others weak; terms that are not relevant "
-        "are not distinguishable from noise."
+        f"Relevant terms that every such model needs{tested} are called strong, the others weak; terms that are not "
+        "relevant are not distinguishable from noise."
     )
     if noise.control == "none":
         return ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from relbounds.linear.asked import RowKey
 from relbounds.linear.families.rows import FloatArray
 from relbounds.noise_intervals import Interval
 
@@ -47,6 +48,9 @@ class Noise:
         Permutations of the score test, and models fitted to permuted noise.
     block : tuple of (part, term)
         The terms that were permuted together in these refits.
+    own : mapping
+        For relevant terms that every equivalent model needs: the p-value of an effect of their own beside all other
+        relevant terms, adjusted. Strong are those where it is at most alpha.
     notes : tuple of str
     """
 
@@ -56,6 +60,7 @@ class Noise:
     permutations: int = 0
     refits: int = 0
     block: tuple[tuple[str, str], ...] = ()
+    own: Mapping[RowKey, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

@@ -114,7 +114,7 @@ def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Respon
     if block and upper[list(block)].max() > 0:
         rows = tuple(evidence.spec.asked[i] for i in places)
         shared = Shared(evidence, part, rows, tuple(term.columns for term in terms), block)
-        found = _refits(shared, _enough(REFITS, max(evidence.options.alpha, RAREST), 1))
+        found = _refits(shared, enough(REFITS, max(evidence.options.alpha, RAREST), 1))
     reached = [one.largest for one in found]
     usable = upper > max(reached, default=0.0)
     usable[free] |= upper[free] > (float(np.median(reached)) if noise and found else 0.0)
@@ -161,7 +161,7 @@ def _scores(
         blocks,
         response,
         alpha=level,
-        draws=_enough(DRAWS, level),
+        draws=enough(DRAWS, level),
         rng=stream(options.seed, "score test", which),
         adjust=adjust,
         cluster=design.cluster,
@@ -170,7 +170,7 @@ def _scores(
         blocks,
         response,
         score.order,
-        draws=_enough(STANDIN_DRAWS if response.n <= MANY_ROWS else 0, options.alpha - level),
+        draws=enough(STANDIN_DRAWS if response.n <= MANY_ROWS else 0, options.alpha - level),
         rng=stream(options.seed, "stand-ins", which),
         adjust=adjust,
         cluster=design.cluster,
@@ -178,7 +178,7 @@ def _scores(
     return score, stands
 
 
-def _enough(draws: int, level: float, least: int = 2) -> int:
+def enough(draws: int, level: float, least: int = 2) -> int:
     """Return as many draws as given, or as let a p-value of a `least`-th part of the level show."""
     return max(draws, int(np.ceil(least / level - 1e-9)) - 1)
 

@@ -5,11 +5,12 @@ Section "Noise" of docs/method.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from relbounds.design import Design
 from relbounds.design.design_terms import DesignTerm
 from relbounds.linear.asked import RowKey
 from relbounds.linear.families import family_of
@@ -18,9 +19,11 @@ from relbounds.linear.model import build
 from relbounds.linear.noise.below import row_p_values
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
-from relbounds.linear.noise.fwer import Tested, test_terms
+from relbounds.linear.noise.fwer import DRAWS, MANY_ROWS, NAMED, Tested, enough, test_terms
+from relbounds.linear.noise.levels import holm
+from relbounds.linear.noise.many import many_test, step_up
+from relbounds.linear.noise.own import own_test
 from relbounds.linear.noise.probes import draw_populations, probe_notes
-from relbounds.linear.noise.score import many_test, step_up
 from relbounds.linear.noise.smooth import Response
 from relbounds.linear.ranges import ZERO
 from relbounds.linear.table import Verdicts
@@ -50,15 +53,20 @@ class _Sheet:
         self.p_adjusted = np.full(len(rows), np.nan)
         self.relevance = np.full(len(rows), "", dtype=object)
 
-    def write(
-        self, key: RowKey, p_noise: float, p_adjusted: float, relevant: bool, floor: float = 0.0
-    ) -> None:
-        """Write the verdict on a row; strong is what is used by every model beyond what noise is."""
+    def write(self, key: RowKey, p_noise: float, p_adjusted: float, relevant: bool, strong: bool) -> None:
+        """Write the verdict on a row."""
         i = self.place[key]
         self.p_noise[i], self.p_adjusted[i] = p_noise, p_adjusted
-        least = self.evidence.measured.lower[i] / self.evidence.norm
-        strong = relevant and least > max(floor, 0.0) + ZERO
-        self.relevance[i] = "strong" if strong else "weak" if relevant else "irrelevant"
+        self.relevance[i] = "strong" if relevant and strong else "weak" if relevant else "irrelevant"
+
+    def needed(self, key: RowKey, floor: float = 0.0) -> bool:
+        """Say whether every equivalent model uses a row, beyond what noise is used."""
+        least = self.evidence.measured.lower[self.place[key]] / self.evidence.norm
+        return bool(least > max(floor, 0.0) + ZERO)
+
+    def is_strong(self, key: RowKey) -> bool:
+        """Say whether a row was called strong."""
+        return bool(self.relevance[self.place[key]] == "strong")
 
     @property
     def verdicts(self) -> Verdicts:
@@ -73,7 +81,11 @@ def tested_terms(evidence: Evidence) -> list[DesignTerm]:
 
 def response_of(evidence: Evidence) -> Response:
     """Return the response as the smooth models of the score test read it."""
-    design = evidence.design
+    return design_response(evidence.design)
+
+
+def design_response(design: Design) -> Response:
+    """Return the response of a design as the smooth models of the score test read it."""
     kind = family_of(design.family).smooth
     weights = None if np.all(design.weights == design.weights[0]) else design.weights
     if kind == "survival":
@@ -144,7 +156,7 @@ def _published(evidence: Evidence) -> tuple[Verdicts, Noise]:
             continue
         relevant = upper[i] > pair[1].upper + ZERO
         q = adjusted[row.key] if row.key.label is None else max(p[i], adjusted[row.key.whole])
-        sheet.write(row.key, float(p[i]), float(q), bool(relevant), pair[0].upper)
+        sheet.write(row.key, float(p[i]), float(q), bool(relevant), sheet.needed(row.key, pair[0].upper))
     notes = tuple(probe_notes(populations, options))
     return sheet.verdicts, Noise("published", intervals, populations, notes=notes)
 
@@ -153,6 +165,7 @@ def _fwer(evidence: Evidence) -> tuple[Verdicts, Noise]:
     """The ordered block test: effects of their own by scores, stand-ins by refitted blocks."""
     sheet = _Sheet(evidence)
     found: list[Tested] = []
+    own: dict[RowKey, float] = {}
     for part in ("regular", "privileged"):
         terms = [term for term in tested_terms(evidence) if term.part == part]
         if terms:
@@ -160,7 +173,7 @@ def _fwer(evidence: Evidence) -> tuple[Verdicts, Noise]:
                 found.append(_test_privileged(evidence, terms))
             else:
                 found.append(test_terms(evidence, terms, response_of(evidence)))
-            _write_tested(sheet, terms, found[-1])
+            own.update(_write_tested(sheet, terms, found[-1]))
     noise = Noise(
         "fwer",
         {NoiseKey(one.part): one.intervals for one in found if one.intervals is not None},
@@ -168,18 +181,79 @@ def _fwer(evidence: Evidence) -> tuple[Verdicts, Noise]:
         permutations=max((one.permutations for one in found), default=0),
         refits=sum(one.refits for one in found),
         block=tuple((one.part, name) for one in found for name in one.block),
-        notes=tuple(note for one in found for note in one.notes),
+        own=own,
+        notes=(*(note for one in found for note in one.notes), *own_notes(own, evidence.options.alpha)),
     )
     return sheet.verdicts, noise
 
 
-def _write_tested(sheet: _Sheet, terms: Sequence[DesignTerm], found: Tested) -> None:
+def _write_tested(sheet: _Sheet, terms: Sequence[DesignTerm], found: Tested) -> dict[RowKey, float]:
+    """Write the verdicts on a part's terms; return the p-values of effects of their own."""
     alpha = sheet.evidence.options.alpha
-    for k, term in enumerate(terms):
-        key = RowKey(term.part, term.name)
-        relevant = bool(found.p_adjusted[k] <= alpha)
-        sheet.write(key, float(found.p[k]), float(found.p_adjusted[k]), relevant, found.floor)
+    keys = [RowKey(term.part, term.name) for term in terms]
+    relevant = [key for key, p in zip(keys, found.p_adjusted, strict=True) if p <= alpha]
+    own = own_p_values(sheet.evidence, relevant, [key for key in relevant if sheet.needed(key, found.floor)])
+    for k, key in enumerate(keys):
+        sheet.write(
+            key,
+            float(found.p[k]),
+            float(found.p_adjusted[k]),
+            key in relevant,
+            own.get(key, 1.0) <= alpha,
+        )
     _write_levels(sheet, terms, found.p_adjusted)
+    return own
+
+
+def own_p_values(
+    evidence: Evidence, relevant: Sequence[RowKey], needed: Sequence[RowKey]
+) -> dict[RowKey, float]:
+    """Return p-values of effects of their own, for terms that every equivalent model needs.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    relevant : sequence of RowKey
+        The relevant terms of one part: what each is tested beside, and what the p-values are adjusted for.
+    needed : sequence of RowKey
+        Those of them that are tested. The others are not strong, whatever a test would say.
+    """
+    if not needed:
+        return {}
+    design, options = evidence.design, evidence.options
+    part = needed[0].part
+    terms = {RowKey(term.part, term.name): term for term in design.design_terms}
+    responses = slacks_of(evidence) if part == "privileged" else [response_of(evidence)]
+    level = options.alpha / (len(relevant) * len(responses))
+    found = [
+        own_test(
+            [columns_of(evidence, terms[key]) for key in relevant],
+            response,
+            [relevant.index(key) for key in needed],
+            level=level,
+            draws=enough(DRAWS if response.n <= MANY_ROWS else 0, level),
+            rng=stream(options.seed, "own effects", int(part == "privileged"), k),
+            adjust=design.adjust if design.adjust.shape[1] else None,
+            cluster=design.cluster,
+        )
+        for k, response in enumerate(responses)
+    ]
+    p = np.ones(len(relevant))
+    p[[relevant.index(key) for key in needed]] = len(responses) * np.min(found, axis=0)
+    adjusted = step_up(p) if options.control == "fdr" else holm(p)
+    return {key: float(min(1.0, adjusted[relevant.index(key)])) for key in needed}
+
+
+def own_notes(own: Mapping[RowKey, float], alpha: float) -> tuple[str, ...]:
+    """Say which terms every equivalent model needs without an effect of their own."""
+    each = [f"{key.term} ({p:.2g})" for key, p in own.items() if p > alpha]
+    if not each:
+        return ()
+    more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
+    return (
+        "Every equally good model uses these terms, but beside the other relevant terms no effect of their own was "
+        f"shown (p-value in brackets), so they are weak: {', '.join(each[:NAMED])}{more}.",
+    )
 
 
 def _write_levels(sheet: _Sheet, terms: Sequence[DesignTerm], adjusted: FloatArray) -> None:
@@ -196,7 +270,8 @@ def _write_levels(sheet: _Sheet, terms: Sequence[DesignTerm], adjusted: FloatArr
         for label, one, two in zip(term.labels, p, q, strict=True):
             worst = max(float(two), float(adjusted[k]))
             key = RowKey(term.part, term.name, label)
-            sheet.write(key, float(one), worst, worst <= evidence.options.alpha)
+            strong = sheet.is_strong(key.whole) and sheet.needed(key)
+            sheet.write(key, float(one), worst, worst <= evidence.options.alpha, strong)
 
 
 def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
@@ -214,9 +289,19 @@ def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
         adjust=design.adjust if design.adjust.shape[1] else None,
         cluster=design.cluster,
     )
-    for k, term in enumerate(terms):
-        relevant = bool(found.p_adjusted[k] <= evidence.options.alpha)
-        sheet.write(RowKey(term.part, term.name), float(found.p[k]), float(found.p_adjusted[k]), relevant)
+    own: dict[RowKey, float] = {}
+    keys = [RowKey(term.part, term.name) for term in terms]
+    for part in ("regular", "privileged"):
+        relevant = [
+            key
+            for key, p in zip(keys, found.p_adjusted, strict=True)
+            if key.part == part and p <= evidence.options.alpha
+        ]
+        own.update(own_p_values(evidence, relevant, [key for key in relevant if sheet.needed(key)]))
+    for k, key in enumerate(keys):
+        p, q = float(found.p[k]), float(found.p_adjusted[k])
+        alpha = evidence.options.alpha
+        sheet.write(key, p, q, q <= alpha, own.get(key, 1.0) <= alpha)
     _write_levels(sheet, terms, found.p_adjusted)
     notes.append(
         "control='fdr': each term is tested by itself, stand-ins of relevant terms included; the expected share of "
@@ -224,7 +309,8 @@ def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
         f"({found.draws} permutations of {len(terms)} terms)."
     )
     # permuted values of all terms are pooled: a p-value can be as small as one over their number
-    return sheet.verdicts, Noise("fdr", permutations=found.draws * len(terms), notes=tuple(notes))
+    notes += own_notes(own, evidence.options.alpha)
+    return sheet.verdicts, Noise("fdr", permutations=found.draws * len(terms), own=own, notes=tuple(notes))
 
 
 def columns_of(evidence: Evidence, term: DesignTerm) -> FloatArray:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.linear.noise.moves import IntArray, Rows, make_moves, make_rows, maps_of, stay
-from relbounds.linear.noise.score import (
+from relbounds.linear.noise.smooth import FloatArray, Response, Smooth, fit_smooth
+from relbounds.linear.noise.statistics import (
     TIE,
     Loads,
     Moved,
@@ -28,7 +29,6 @@ from relbounds.linear.noise.score import (
     partial_values,
     score_values,
 )
-from relbounds.linear.noise.smooth import FloatArray, Response, Smooth, fit_smooth
 
 
 @dataclass(frozen=True)

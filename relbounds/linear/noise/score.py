@@ -20,42 +20,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.linear.noise.moves import (
-    TOGETHER,
-    IntArray,
-    Moves,
-    Rows,
-    make_moves,
-    make_rows,
-    maps_of,
-    moved,
-    stay,
+from relbounds.linear.noise.moves import Rows, make_moves, make_rows, maps_of, stay
+from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
+from relbounds.linear.noise.statistics import (
+    TIE,
+    Loads,
+    Moved,
+    Terms,
+    chunk_of,
+    kept_columns,
+    make_loads,
+    make_terms,
+    move_loads,
+    partial_values,
+    score_values,
+    take_terms,
 )
-from relbounds.linear.noise.smooth import FloatArray, Response, Smooth, fit_smooth
 
-# Values equal up to this, relative to the observed one, are ties: rounding must not decide.
-TIE = 1e-9
-# Added to a term's information, relative to what it would have without kept terms: makes the statistic of a copy of a
-# kept term 0 instead of 0 / 0. Far below the 1 / n by which chance moves it.
-FLOOR = 1e-9
-# The same for all terms together: terms that are copies of one another, or of kept ones, then say nothing by
-# themselves. Well above rounding, whose square root is lost in a correlation matrix this close to singular.
-TOGETHER_FLOOR = 1e-6
 # Terms are also looked at together where their columns are no more than this share of the observations (beyond, what
 # is left of a column given all others is mostly chance), and their squared number times the observations is no more
 # than this (the cost of a draw).
 TOGETHER_SHARE, TOGETHER_COST = 1 / 4, 4_000_000
-# Singular values of a term's columns below this, relative to the largest before adjustment, are none.
-RANK = 1e-8
-# Weights that vary less than this, relative to their mean, are constant, which saves a product each.
-EVEN = 1e-10
-# Directions that carry less than this share of a column's information are left out of what kept terms take from it:
-# moves a statistic by half as much, and saves a product each.
-SLIGHT = 1e-3
-# Numbers that one chunk of statistics may hold: a matter of memory (about 50 MB) and of nothing else.
-CHUNK = 6_000_000
-# Columns of a term above which its information uses the mean weight: pairs of columns grow with the square.
-WIDE = 40
 # Draws of the first look: when they already show that the block is not rejected, the rest are not drawn.
 FIRST = 199
 # With more observations than this the first look also ends where none of its draws reaches the observed value. The
@@ -98,344 +83,6 @@ class ScoreFound:
         out = np.zeros(len(self.p), dtype=bool)
         out[list(self.order)] = True
         return out
-
-
-@dataclass(frozen=True)
-class ManyFound:
-    """Single-term p-values with a bound on the share of false discoveries."""
-
-    statistic: FloatArray
-    p: FloatArray
-    p_adjusted: FloatArray
-    draws: int
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Columns of terms as orthonormal bases: what they can say, whatever their coding."""
-
-    columns: FloatArray
-    starts: IntArray
-    widths: IntArray
-
-    @property
-    def count(self) -> int:
-        """The number of terms."""
-        return len(self.widths)
-
-
-def make_terms(blocks: Sequence[FloatArray], adjust: FloatArray | None = None) -> Terms:
-    """Return an orthonormal basis for each block, free of a constant and of the adjusting columns.
-
-    The efficient score does not see what lies in the span of the adjusting columns. So permuting the residuals, and
-    adding the fit back, is permuting the residuals.
-
-    Parameters
-    ----------
-    blocks : sequence of arrays (n, p) or (n,)
-    adjust : array (n, a) or None
-
-    Examples
-    --------
-    >>> make_terms([np.array([1.0, 2.0, 4.0]), np.eye(3)]).widths.tolist()
-    [1, 2]
-    """
-    if not blocks:
-        return Terms(np.zeros((0, 0)), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
-    arrays = [np.asarray(block, dtype=float).reshape(len(block), -1) for block in blocks]
-    n = len(arrays[0])
-    fixed = basis_of(np.ones((n, 1)) if adjust is None else np.column_stack([np.ones(n), adjust]), 0.0)
-    widths = np.array([block.shape[1] for block in arrays], dtype=np.intp)
-    whole = np.concatenate(arrays, axis=1)
-    whole = whole - whole.mean(axis=0)
-    sizes = np.linalg.norm(whole, axis=0)
-    left = whole - fixed @ (fixed.T @ whole)
-    ends = np.cumsum(widths)
-    pieces: list[FloatArray] = []
-    norms = np.linalg.norm(left, axis=0)
-    for t, (end, width) in enumerate(zip(ends, widths, strict=True)):
-        if width == 1:
-            good = norms[end - 1] > RANK * max(sizes[end - 1], 1e-300)
-            pieces.append(left[:, end - 1 : end] / norms[end - 1] if good else np.zeros((n, 0)))
-        else:
-            span = slice(end - width, end)
-            pieces.append(basis_of(left[:, span], RANK * float(np.linalg.norm(whole[:, span]))))
-        widths[t] = pieces[-1].shape[1]
-    columns = np.concatenate(pieces, axis=1)
-    return Terms(columns, np.cumsum(widths) - widths, widths)
-
-
-def basis_of(columns: FloatArray, floor: float = 0.0) -> FloatArray:
-    """Return an orthonormal basis of what columns span; directions smaller than the floor are none.
-
-    Examples
-    --------
-    >>> basis_of(np.array([[1.0, 2.0], [1.0, 2.0]])).shape
-    (2, 1)
-    """
-    left, values, _ = np.linalg.svd(columns, full_matrices=False)
-    return left[:, values > max(floor, RANK * float(values.max(initial=0.0)))]
-
-
-def take_terms(terms: Terms, chosen: Sequence[int]) -> Terms:
-    """Return some of the terms.
-
-    Examples
-    --------
-    >>> take_terms(make_terms([np.arange(3.0), np.eye(3)]), [1]).widths.tolist()
-    [2]
-    """
-    picked = np.asarray(chosen, dtype=np.intp)
-    widths = terms.widths[picked]
-    places = [np.arange(terms.starts[t], terms.starts[t] + terms.widths[t]) for t in picked]
-    columns = np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
-    return Terms(terms.columns[:, columns], np.cumsum(widths) - widths, widths)
-
-
-@dataclass(frozen=True)
-class Loads:
-    """A smooth model as weights that columns are multiplied with; varying parts only, since columns are centred."""
-
-    residuals: FloatArray  # (n, s)
-    mean: FloatArray  # (s, s): mean information
-    varying: FloatArray | None  # (n, s, s): information minus its mean
-    cross: FloatArray  # (n, s, m)
-    kept: FloatArray  # (n, k): orthonormal basis of the centred kept columns
-
-
-def make_loads(smooth: Smooth, columns: FloatArray | None = None) -> Loads:
-    """Prepare a smooth model for the products of a score test.
-
-    Parameters
-    ----------
-    smooth : Smooth
-    columns : array (n, k) or None
-        The columns that are in the model; only `partial_values` needs them.
-
-    Examples
-    --------
-    >>> make_loads(fit_smooth(Response("binary", np.array([0, 1, 1, 0])))).varying is None
-    True
-    """
-    mean = smooth.information.mean(axis=0)
-    varying = smooth.information - mean
-    scale = float(np.abs(mean).max(initial=0.0))
-    even = float(np.abs(varying).max(initial=0.0)) <= EVEN * scale
-    n, s, m = smooth.cross.shape
-    cross = (smooth.cross - smooth.cross.mean(axis=0)).reshape(n * s, m)
-    # few directions carry all of it
-    if m:
-        values, vectors = np.linalg.eigh(cross.T @ cross)
-        cross = cross @ vectors[:, values > SLIGHT * max(scale, 1e-300)]
-    kept = np.zeros((n, 0)) if columns is None else basis_of(columns - columns.mean(axis=0), 0.0)
-    return Loads(smooth.residuals, mean, None if even else varying, cross.reshape(n, s, -1), kept)
-
-
-@dataclass(frozen=True)
-class Moved:
-    """A smooth model whose observations changed places, instead of the columns: weights, (draws, n) each."""
-
-    draws: int
-    mean: FloatArray
-    residuals: list[FloatArray]
-    cross: list[list[FloatArray]]
-    curved: dict[tuple[int, int], FloatArray]
-    kept: list[FloatArray]
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is left to explain."""
-        return not np.any(self.mean) or not any(np.any(one) for one in self.residuals)
-
-
-def move_loads(loads: Loads, moves: Moves) -> Moved:
-    """Move the weights of a smooth model by row maps.
-
-    Examples
-    --------
-    >>> loads = make_loads(fit_smooth(Response("binary", np.array([0, 1, 1, 0]))))
-    >>> move_loads(loads, make_moves(np.array([[1, 0, 2, 3]]))).residuals
-    [array([[ 0.5, -0.5,  0.5, -0.5]])]
-    """
-    s, m = loads.mean.shape[0], loads.cross.shape[2]
-    pairs = [(a, b) for a in range(s) for b in range(a, s)] if loads.varying is not None else []
-    varying = loads.varying if loads.varying is not None else np.zeros((0, s, s))
-    return Moved(
-        moves.draws,
-        loads.mean,
-        [moved(loads.residuals[:, a], moves) for a in range(s)],
-        [[moved(loads.cross[:, a, e], moves) for e in range(m)] for a in range(s)],
-        {(a, b): moved(varying[:, a, b], moves) for a, b in pairs},
-        # only where the information of several linear predictors is looked at together
-        [moved(loads.kept[:, e], moves) for e in range(loads.kept.shape[1])] if s > 1 else [],
-    )
-
-
-def score_values(terms: Terms, given: Moved) -> FloatArray:
-    """Return the score statistic of each term in each permuted data set, as an absolute normal value.
-
-    Parameters
-    ----------
-    terms : Terms
-    given : Moved
-        The smooth model, moved by row maps.
-
-    Returns
-    -------
-    array (draws, terms)
-        The root of a chi-square value with as many degrees of freedom as columns (times linear predictors), turned
-        into the normal value with the same tail, so that terms of different width can be compared.
-
-    Examples
-    --------
-    >>> y = np.array([0, 0, 1, 1, 0, 1])
-    >>> loads = make_loads(fit_smooth(Response("binary", y)))
-    >>> terms = make_terms([y.astype(float)])
-    >>> score_values(terms, move_loads(loads, stay(6))).round(3)
-    array([[2.449]])
-    """
-    draws, s = given.draws, given.mean.shape[0]
-    out = np.zeros((draws, terms.count))
-    if given.idle:
-        return out
-    m = len(given.cross[0])
-    for width in np.unique(terms.widths[terms.widths > 0]):
-        chosen = np.flatnonzero(terms.widths == width)
-        q = int(width) * s
-        most = max(1, CHUNK // max(1, draws * q * (q + m + 1)))
-        for first in range(0, len(chosen), most):
-            some = chosen[first : first + most]
-            places = terms.starts[some][:, None] + np.arange(width)[None, :]
-            X = terms.columns[:, places.ravel()]
-            u = np.stack([one @ X for one in given.residuals], axis=1).reshape(draws, s, len(some), width)
-            V = _information(X, (len(some), int(width)), given)
-            out[:, some] = _to_normal(_quadratic(u.transpose(0, 2, 1, 3).reshape(draws, len(some), q), V), q)
-    return out
-
-
-def _information(X: FloatArray, shape: tuple[int, int], given: Moved) -> FloatArray:
-    """Efficient information of terms of one width: (draws or 1, terms, q, q), predictors outer, columns inner."""
-    terms, width = shape
-    mean, shared, curved, draws = given.mean, given.cross, given.curved, given.draws
-    s, m = len(mean), len(shared[0])
-    base = np.kron(mean, np.eye(width)) * (1 + FLOOR)
-    if not m and not curved:
-        return np.broadcast_to(base, (1, terms, s * width, s * width))
-    V = (
-        np.broadcast_to(base, (draws, terms, s * width, s * width))
-        .reshape(draws, terms, s, width, s, width)
-        .copy()
-    )
-    if curved and width <= WIDE:
-        columns = X.reshape(len(X), terms, width)
-        for i in range(width):
-            for j in range(i, width):
-                pair = columns[:, :, i] * columns[:, :, j]
-                for (a, b), weight in curved.items():
-                    value = weight @ pair
-                    for one, other in {(a, b), (b, a)}:
-                        V[:, :, one, i, other, j] += value
-                        if i != j:
-                            V[:, :, one, j, other, i] += value
-    for e in range(m):
-        c = np.stack([shared[a][e] @ X for a in range(s)], axis=1).reshape(draws, s, terms, width)
-        V -= np.einsum("dati,dbtj->dtaibj", c, c)
-    return V.reshape(draws, terms, s * width, s * width)
-
-
-def _quadratic(u: FloatArray, V: FloatArray) -> FloatArray:
-    """Return u' V^-1 u for stacks of vectors and matrices."""
-    if u.shape[-1] == 1:
-        return u[..., 0] ** 2 / np.maximum(V[..., 0, 0], 1e-300)
-    if len(V) == 1:
-        half = np.linalg.pinv(V[0, 0], hermitian=True)
-        return np.einsum("dti,ij,dtj->dt", u, half, u)
-    try:
-        solved = np.linalg.solve(V, u[..., None])[..., 0]
-    except np.linalg.LinAlgError:
-        solved = (np.linalg.pinv(V, hermitian=True) @ u[..., None])[..., 0]
-    return np.maximum(np.sum(u * solved, axis=-1), 0.0)
-
-
-def partial_values(terms: Terms, given: Moved) -> FloatArray:
-    """Return the statistic of each term given all other terms, in one step from the model without them.
-
-    Score and information of all columns together give each term's coefficients in one Newton step; the statistic is
-    their quadratic form, on the scale of `score_values`. Terms of one column have a sign if there is one linear
-    predictor. The information uses the mean weight, which leaves one inverse for all draws but for the kept columns.
-
-    Parameters
-    ----------
-    terms, given
-        As in `score_values`.
-
-    Examples
-    --------
-    >>> y = np.array([0, 0, 1, 1, 0, 1])
-    >>> loads = make_loads(fit_smooth(Response("binary", y)))
-    >>> terms = make_terms([y.astype(float), np.arange(6.0)])
-    >>> np.abs(partial_values(terms, move_loads(loads, stay(6)))).round(3)
-    array([[2.138, 0.   ]])
-    """
-    draws, s = given.draws, given.mean.shape[0]
-    out = np.zeros((draws, terms.count))
-    if given.idle or not terms.columns.size:
-        return out
-    X = terms.columns
-    values, vectors = np.linalg.eigh(given.mean)
-    half = vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1]))
-    u = np.einsum("dsD,st->dtD", np.stack([one @ X for one in given.residuals], axis=1), half)
-    inverse: FloatArray = np.asarray(np.linalg.inv(_together(X, given)), dtype=float)
-    beta = u @ inverse
-    for t in np.flatnonzero(terms.widths > 0):
-        own = slice(terms.starts[t], terms.starts[t] + terms.widths[t])
-        V = inverse[:, own, own]
-        if s == 1 and terms.widths[t] == 1:
-            out[:, t] = beta[:, 0, own.start] / np.sqrt(np.maximum(V[:, 0, 0], 1e-300))
-        else:
-            V = np.broadcast_to(V[:, None], (draws, s, V.shape[1], V.shape[2]))
-            Q = _quadratic(beta[:, :, own], V).sum(axis=1)
-            out[:, t] = _to_normal(Q, s * int(terms.widths[t]))
-    return out
-
-
-def _together(X: FloatArray, given: Moved) -> FloatArray:
-    """Information of all columns together, given what was estimated, relative to the mean: (draws or 1, D, D)."""
-    D = X.shape[1]
-    G = (X.T @ X + TOGETHER_FLOOR * np.eye(D))[None]
-    scale = float(given.mean[0, 0])
-    # several linear predictors: the mean weight, so that the information is a product
-    several = len(given.mean) > 1
-    if given.curved and not several:
-        rows, columns = np.triu_indices(D)
-        G = np.repeat(G, given.draws, axis=0)
-        G[:, rows, columns] += (given.curved[0, 0] @ (X[:, rows] * X[:, columns])) / scale
-        G[:, columns, rows] = G[:, rows, columns]
-    shared = (
-        [one @ X for one in given.kept] if several else [one @ X / np.sqrt(scale) for one in given.cross[0]]
-    )
-    if shared:
-        C = np.stack(shared, axis=1)
-        G = G - C.transpose(0, 2, 1) @ C
-    return G
-
-
-def _to_normal(Q: FloatArray, q: int) -> FloatArray:
-    """Turn chi-square values with q degrees of freedom into absolute normal values with the same tail."""
-    root = np.sqrt(np.maximum(Q, 0.0))
-    if q == 1:
-        return root
-    from scipy import stats  # slow to load
-
-    # a table, since exact tails of many values are slow; beyond it parallel, so that order is kept
-    grid = np.linspace(0.0, np.sqrt(q) + 33.0, 600)
-    log_tail = stats.chi2.logsf(grid**2, q)
-    good = log_tail > -650
-    value = stats.norm.isf(np.exp(log_tail[good]) / 2)
-    value[0] = 0.0
-    out = np.interp(root, grid[good], value)
-    last = grid[good][-1]
-    return np.where(root > last, value[-1] + root - last, out)
 
 
 def score_test(
@@ -493,9 +140,9 @@ def score_test(
     highest = 0.0
     while left:
         columns = kept_columns(arrays, order, adjust, response.n)
-        rows = _rows(cluster, [arrays[t] for t in left], response.n)
+        rows = rows_of(cluster, [arrays[t] for t in left], response.n)
         loads = make_loads(fit_smooth(response, columns, scores), columns)
-        values = _draw(take_terms(terms, left), loads, Draws(rows, seed, draws, alpha))
+        values = draw(take_terms(terms, left), loads, Draws(rows, seed, draws, alpha))
         observed, permuted = values[0], values[1:]
         largest = permuted.max(axis=1)
         full = columns.shape[1] >= room
@@ -521,22 +168,8 @@ def score_test(
     return ScoreFound(tuple(order[len(kept) :]), statistic, p, p_step, p_adjusted, used)
 
 
-def kept_columns(
-    arrays: Sequence[FloatArray], order: Sequence[int], adjust: FloatArray | None, n: int
-) -> FloatArray:
-    """Return the adjusting columns and a full-rank basis of each kept term, on a common scale.
-
-    Examples
-    --------
-    >>> kept_columns([np.eye(3)], [0], None, 3).shape
-    (3, 2)
-    """
-    own = [basis_of(arrays[t] - arrays[t].mean(axis=0), 0.0) * np.sqrt(n) for t in order]
-    fixed = [] if adjust is None else [np.asarray(adjust, dtype=float).reshape(n, -1)]
-    return np.concatenate([np.zeros((n, 0)), *fixed, *own], axis=1)
-
-
-def _rows(cluster: NDArray | None, arrays: Sequence[FloatArray], n: int) -> Rows:
+def rows_of(cluster: NDArray | None, arrays: Sequence[FloatArray], n: int) -> Rows:
+    """Say how the rows of some terms may change places."""
     return make_rows(n) if cluster is None else make_rows(n, cluster, np.concatenate(arrays, axis=1))
 
 
@@ -550,7 +183,7 @@ class Draws:
     alpha: float
 
 
-def _draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> FloatArray:
+def draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> FloatArray:
     """Return the observed statistics (first row) and those of permuted blocks."""
     rows, n = plan.rows, plan.rows.n
     D = terms.columns.shape[1]
@@ -578,19 +211,6 @@ def _draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> Flo
     return out
 
 
-def chunk_of(loads: Loads, more: int = 0) -> int:
-    """Return how many draws are computed together: a matter of memory and of nothing else.
-
-    Examples
-    --------
-    >>> chunk_of(make_loads(fit_smooth(Response("binary", np.arange(1000) % 2))))
-    2000
-    """
-    n, s, m = loads.cross.shape
-    each = n * (s * (1 + m) + s * s + 1) + more
-    return max(1, CHUNK // (each * TOGETHER)) * TOGETHER
-
-
 def _values(terms: Terms, given: Moved, together: bool) -> FloatArray:
     """Return the larger of each term's statistics: by itself, and given all other terms."""
     alone = score_values(terms, given)
@@ -601,71 +221,3 @@ def _tail(observed: FloatArray, permuted: FloatArray) -> FloatArray:
     """Return (1 + number of permuted values that reach the observed one) / (1 + number of draws)."""
     reached = np.sum(permuted >= observed[None, :] * (1 - TIE), axis=0)
     return (1 + reached) / (1 + len(permuted))
-
-
-def many_test(
-    blocks: Sequence[FloatArray],
-    response: Response,
-    *,
-    draws: int = 199,
-    rng: np.random.Generator | int = 0,
-    adjust: FloatArray | None = None,
-    kept: Sequence[FloatArray] = (),
-    cluster: NDArray | None = None,
-    scores: str = "normal",
-) -> ManyFound:
-    """Test each of many terms by itself, and bound the share of false discoveries (Benjamini-Hochberg).
-
-    A term's statistic is compared with the permuted values of all terms, which are on one scale: so a p-value can be
-    as small as one over draws times terms, as many tests need. Where a term's own permuted values reach further than
-    that, which is so for columns with heavy tails, its own tail counts.
-
-    Parameters
-    ----------
-    blocks, response, rng, adjust, cluster, scores
-        As in `score_test`.
-    draws : int
-        Permutations.
-    kept : sequence of arrays
-        Columns that the small model has beside the adjusting ones.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> x = rng.normal(size=(100, 50))
-    >>> y = (x[:, 2] + 0.5 * rng.normal(size=100) > 0).astype(int)
-    >>> found = many_test(list(x.T), Response("binary", y))
-    >>> np.flatnonzero(found.p_adjusted <= 0.05).tolist()
-    [2]
-    """
-    n = response.n
-    seed = int(np.random.default_rng(rng).integers(2**62))
-    terms = make_terms(blocks, adjust)
-    fixed = [] if adjust is None else [np.asarray(adjust, dtype=float).reshape(n, -1)]
-    columns = np.concatenate([np.zeros((n, 0)), *fixed, *(np.reshape(one, (n, -1)) for one in kept)], axis=1)
-    loads = make_loads(fit_smooth(response, columns, scores))
-    arrays = [np.asarray(block, dtype=float).reshape(n, -1) for block in blocks]
-    values = _draw(terms, loads, Draws(_rows(cluster, arrays, n), seed, draws, 1.0), together=False)
-    observed, permuted = values[0], values[1:]
-    pool = np.sort(permuted, axis=None)
-    beyond = len(pool) - np.searchsorted(pool, observed * (1 - TIE), side="left")
-    pooled = (1 + beyond) / (1 + len(pool))
-    reached = np.sum(permuted >= observed[None, :] * (1 - TIE), axis=0)
-    p = np.where(reached > 0, np.maximum(pooled, (1 + reached) / (1 + draws)), pooled)
-    return ManyFound(observed, p, step_up(p), draws)
-
-
-def step_up(p: FloatArray) -> FloatArray:
-    """Return p-values adjusted by Benjamini and Hochberg.
-
-    Examples
-    --------
-    >>> step_up(np.array([0.01, 0.5, 0.02])).tolist()
-    [0.03, 0.5, 0.03]
-    """
-    m = len(p)
-    order = np.argsort(p)[::-1]
-    ranked = np.minimum.accumulate(p[order] * m / np.arange(m, 0, -1)) if m else p
-    out = np.empty(m)
-    out[order] = np.minimum(ranked, 1.0)
-    return out

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
 from relbounds.linear.noise.moves import make_moves, make_rows, maps_of, stay
-from relbounds.linear.noise.score import (
+from relbounds.linear.noise.score import ScoreFound
+from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
+from relbounds.linear.noise.statistics import (
     TIE,
-    ScoreFound,
     basis_of,
     chunk_of,
     kept_columns,
@@ -36,7 +37,6 @@ from relbounds.linear.noise.score import (
     score_values,
     take_terms,
 )
-from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 
 # The score part's share of alpha. Effects of ordinary size are near the threshold, copies of them are far beyond it:
 # with 0.8 the score part loses 0.02 of its recall, with one half 0.07, and stand-ins lose nothing that was seen.
@@ -231,7 +231,9 @@ def combine(
     by_place[left], own[left] = found.p_adjusted / (1 - share), found.p / (1 - share)
     by_place[~usable] = own[~usable] = np.inf
     p_adjusted = np.minimum(1.0, np.minimum(by_score, by_place))
-    relevant = p_adjusted <= alpha * (1 + TIE)
+    # shares of alpha are not exact numbers: what is equal to it but for rounding is equal
+    p_adjusted = np.where(np.abs(p_adjusted - alpha) <= TIE * alpha, alpha, p_adjusted)
+    relevant = p_adjusted <= alpha
     p = np.minimum(p_adjusted, np.minimum(score.p / share, own))
     place = {t: where for t, where in zip(found.left, found.place, strict=True) if relevant[t]}
     return Verdict(p, p_adjusted, relevant, place)

@@ -241,6 +241,10 @@ def _joined(student: Fitted, teacher: Fitted) -> Fitted:
         student.noise,
         intervals={**student.noise.intervals, **intervals},
         populations={**student.noise.populations, **populations},
+        own={
+            **student.noise.own,
+            **{key._replace(part="privileged"): p for key, p in teacher.noise.own.items()},
+        },
     )
     said = (*student.notes, *(f"Teacher: {note}" for note in teacher.notes if note not in student.notes))
     scale = student.norm / teacher.norm

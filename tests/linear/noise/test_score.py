@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from relbounds.linear.noise import score as module
+from relbounds.linear.noise import statistics as module
+from relbounds.linear.noise.many import many_test, step_up
 from relbounds.linear.noise.moves import draw_rows, make_moves, make_rows, maps_of, stay
-from relbounds.linear.noise.score import (
+from relbounds.linear.noise.score import score_test
+from relbounds.linear.noise.smooth import Response, fit_smooth
+from relbounds.linear.noise.statistics import (
     make_loads,
     make_terms,
-    many_test,
     move_loads,
     partial_values,
-    score_test,
     score_values,
-    step_up,
 )
-from relbounds.linear.noise.smooth import Response, fit_smooth
 
 KINDS = ["ordinal", "binary", "regression", "nominal", "survival"]
 

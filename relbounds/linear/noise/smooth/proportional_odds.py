@@ -1,0 +1,199 @@
+"""Ordered levels, which may be censored: proportional odds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from relbounds.linear.noise.smooth.facts import FloatArray, Response, Smooth, nothing
+from relbounds.linear.noise.smooth.newton import RIDGE, newton, whiten
+
+# Weight of the one pseudo-observation that each level gets where levels are censored, relative to the total weight:
+# keeps a level that no observation must have from vanishing, which would make the information singular.
+PSEUDO = 1e-5
+
+
+def proportional_odds(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
+    """Fit ordered levels, censored ones by what is known of them."""
+    lo, hi, levels = _codes(response)
+    censored = response.high is not None and bool(np.any(lo != hi))
+    n, k = K.shape
+    L = levels
+    if L < 2:
+        return nothing(n, k)
+    total = float(c.sum())
+    pseudo = PSEUDO * total if censored else 0.0
+
+    def parts(v: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        theta, beta = v[: L - 1], v[L - 1 :]
+        if np.any(np.diff(theta) <= 0):
+            return -np.inf, v, np.zeros((len(v), len(v)))
+        value, gradient, hessian = _interval_parts(theta, K @ beta, K, c, (lo, hi))
+        if pseudo:
+            each = np.arange(L)
+            extra = _interval_parts(theta, np.zeros(L), np.zeros((L, k)), np.full(L, pseudo), (each, each))
+            value, gradient, hessian = value + extra[0], gradient + extra[1], hessian + extra[2]
+        value -= 0.5 * RIDGE * total * float(beta @ beta)
+        gradient[L - 1 :] -= RIDGE * total * beta
+        hessian[L - 1 :, L - 1 :] += RIDGE * total * np.eye(k)
+        return value, gradient, hessian
+
+    # thresholds at the shares; an observation between levels counts as its middle
+    middle = np.minimum((lo + hi) // 2, L - 1)
+    share = np.cumsum(np.bincount(middle, weights=c, minlength=L) + 0.5 * total / n) / (
+        total * (1 + 0.5 * L / n)
+    )
+    start = np.concatenate([np.log(share[:-1] / (1 - share[:-1])), np.zeros(k)])
+    v, converged = newton(start, parts, total)
+    theta, beta = v[: L - 1], v[L - 1 :]
+    eta = K @ beta
+    value, gradient, _ = _interval_parts(theta, eta, K, c, (lo, hi))
+    info, with_theta, inner = _expected(theta, eta, K, c, (lo, hi))
+    upper, lower = _edges(theta, eta, lo, hi)
+    residuals = c * (expit(upper) + expit(lower) - 1)
+    cross = np.concatenate([with_theta, info[:, None] * K], axis=1)
+    residuals, scaled = whiten(residuals, cross, inner, gradient)
+    return Smooth(
+        residuals[:, None], info[:, None, None], scaled[:, None, :], beta[:, None], value, converged
+    )
+
+
+def _codes(response: Response) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
+    """Return lowest and highest level of each observation as 0..L-1; thresholds nobody can see are left out."""
+    low = np.asarray(response.y)
+    high = low if response.high is None else np.asarray(response.high)
+    if response.high is None:
+        values, codes = np.unique(low, return_inverse=True)
+        return codes, codes, len(values)
+    # a threshold lies below every lowest level and above every highest one but the extremes
+    below, above = np.unique(low)[1:], np.unique(high)[:-1]
+    cuts = np.unique(np.concatenate([below - 0.5, above + 0.5]))
+    return np.searchsorted(cuts, low), np.searchsorted(cuts, high), len(cuts) + 1
+
+
+def _edges(
+    theta: FloatArray, eta: FloatArray, lo: NDArray[np.intp], hi: NDArray[np.intp]
+) -> tuple[FloatArray, FloatArray]:
+    """Return upper and lower end of each observation's interval on the latent scale."""
+    ends = np.concatenate([[-np.inf], theta, [np.inf]])
+    return ends[hi + 1] - eta, ends[lo] - eta
+
+
+def _interval_parts(
+    theta: FloatArray,
+    eta: FloatArray,
+    K: FloatArray,
+    c: FloatArray,
+    codes: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> tuple[float, FloatArray, FloatArray]:
+    """Log-likelihood of intervals, its gradient and negative Hessian by (theta, beta)."""
+    lo, hi = codes
+    m, k = len(theta), K.shape[1]
+    upper, lower = _edges(theta, eta, lo, hi)
+    Fu, Fl = expit(upper), expit(lower)
+    # F(u) - F(l) without cancellation
+    with np.errstate(invalid="ignore"):
+        gap = np.where(np.isinf(upper) | np.isinf(lower), 1.0, -np.expm1(lower - upper))
+    P = np.maximum(Fu * expit(-lower) * gap, 1e-300)
+    fu, fl = Fu * expit(-upper), Fl * expit(-lower)
+    gu, gl = fu / P, -fl / P
+    huu = c * (gu * gu - fu * (1 - 2 * Fu) / P)
+    hll = c * (gl * gl + fl * (1 - 2 * Fl) / P)
+    hul = c * gu * gl
+    w = c * (fu + fl)
+    gradient = np.zeros(m + k)
+    hessian = np.zeros((m + k, m + k))
+    T = hessian[:m, :m]
+    up, low = hi < m, lo > 0
+    gradient[:m] = np.bincount(hi[up], weights=(c * gu)[up], minlength=m)[:m]
+    gradient[:m] += np.bincount(lo[low] - 1, weights=(c * gl)[low], minlength=m)[:m]
+    T[np.diag_indices(m)] = np.bincount(hi[up], weights=huu[up], minlength=m)[:m]
+    T[np.diag_indices(m)] += np.bincount(lo[low] - 1, weights=hll[low], minlength=m)[:m]
+    both = up & low
+    pairs = np.bincount(hi[both] * m + lo[both] - 1, weights=hul[both], minlength=m * m).reshape(m, m)
+    T += pairs + pairs.T
+    if k:
+        gradient[m:] = K.T @ (c * (Fu + Fl - 1))
+        hessian[m:, m:] = K.T @ (w[:, None] * K)
+        side = np.zeros((m, k))
+        # d(gradient by theta)/d(eta) is minus the row sum of the thresholds' part
+        np.add.at(side, hi[up], (-(huu + hul)[up])[:, None] * K[up])
+        np.add.at(side, lo[low] - 1, (-(hll + hul)[low])[:, None] * K[low])
+        hessian[:m, m:] = side
+        hessian[m:, :m] = side.T
+    return float(c @ np.log(P)), gradient, hessian
+
+
+def _expected(
+    theta: FloatArray,
+    eta: FloatArray,
+    K: FloatArray,
+    c: FloatArray,
+    codes: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Expected information: of eta, of eta with the thresholds, and of all parameters together."""
+    lo, hi = codes
+    m, k = len(theta), K.shape[1]
+    n = len(eta)
+    latent = theta[None, :] - eta[:, None]
+    F = np.concatenate([np.zeros((n, 1)), expit(latent), np.ones((n, 1))], axis=1)
+    f = F * (1 - F)
+    P = np.maximum(np.diff(F, axis=1), 1e-300)
+    slope = np.diff(f, axis=1)
+    info = np.sum(slope * slope / P, axis=1)
+    inside = f[:, 1:-1]
+    with_theta = -inside * (slope[:, :-1] / P[:, :-1] - slope[:, 1:] / P[:, 1:])
+    own = inside**2 * (1 / P[:, :-1] + 1 / P[:, 1:])
+    next_to = -inside[:, :-1] * inside[:, 1:] / P[:, 1:-1]
+    partly = lo != hi
+    if np.any(partly):
+        upper, lower = _edges(theta, eta[partly], lo[partly], hi[partly])
+        info[partly], with_theta[partly], own[partly] = _observed(upper, lower, lo[partly], hi[partly], m)
+        next_to[partly] = 0.0
+    inner = np.zeros((m + k, m + k))
+    inner[np.arange(m), np.arange(m)] = c @ own
+    if m > 1:
+        inner[np.arange(m - 1), np.arange(1, m)] = inner[np.arange(1, m), np.arange(m - 1)] = c @ next_to
+    if np.any(partly):
+        inner[:m, :m] += _observed_pairs(theta, eta[partly], c[partly], (lo[partly], hi[partly]))
+    info, with_theta = c * info, c[:, None] * with_theta
+    inner[:m, m:] = with_theta.T @ K
+    inner[m:, :m] = inner[:m, m:].T
+    inner[m:, m:] = K.T @ (info[:, None] * K)
+    return info, with_theta, inner
+
+
+def _observed(
+    upper: FloatArray, lower: FloatArray, lo: NDArray[np.intp], hi: NDArray[np.intp], m: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Observed information of censored observations: of eta, of eta with each threshold, of each threshold."""
+    Fu, Fl = expit(upper), expit(lower)
+    fu, fl = Fu * (1 - Fu), Fl * (1 - Fl)
+    P = np.maximum(Fu - Fl, 1e-300)
+    huu = (fu / P) ** 2 - fu * (1 - 2 * Fu) / P
+    hll = (fl / P) ** 2 + fl * (1 - 2 * Fl) / P
+    hul = -fu * fl / P**2
+    with_theta, own = np.zeros((len(lo), m)), np.zeros((len(lo), m))
+    rows = np.arange(len(lo))
+    up, low = hi < m, lo > 0
+    with_theta[rows[up], hi[up]] -= (huu + hul)[up]
+    with_theta[rows[low], lo[low] - 1] -= (hll + hul)[low]
+    own[rows[up], hi[up]] += huu[up]
+    own[rows[low], lo[low] - 1] += hll[low]
+    return fu + fl, with_theta, own
+
+
+def _observed_pairs(
+    theta: FloatArray, eta: FloatArray, c: FloatArray, codes: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> FloatArray:
+    """Observed information between the two thresholds of censored observations."""
+    lo, hi = codes
+    m = len(theta)
+    upper, lower = _edges(theta, eta, lo, hi)
+    Fu, Fl = expit(upper), expit(lower)
+    P = np.maximum(Fu - Fl, 1e-300)
+    both = (hi < m) & (lo > 0)
+    value = -c * Fu * (1 - Fu) * Fl * (1 - Fl) / P**2
+    pairs: FloatArray = np.bincount(hi[both] * m + lo[both] - 1, value[both], m * m).astype(float)
+    return pairs.reshape(m, m) + pairs.reshape(m, m).T

@@ -1,0 +1,87 @@
+"""Strong is tested: terms that only stand in for others have no effect of their own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import relbounds as rb
+from relbounds.linear.noise.moves import make_moves, make_rows, maps_of
+from relbounds.linear.noise.own import moved_values, own_test
+from relbounds.linear.noise.smooth import Response, fit_smooth
+from relbounds.linear.noise.statistics import make_loads, make_terms, move_loads, score_values
+
+
+def _reading(seed, n=120, error=0.5, kind="ordinal"):
+    """Two features with an effect, and a noisy reading of the second."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    latent = X[:, 0] + X[:, 1] + rng.logistic(size=n)
+    blocks = [X[:, 0], X[:, 1], X[:, 1] + error * X[:, 2]]
+    if kind == "regression":
+        return blocks, Response(kind, latent)
+    cuts = [0.0] if kind == "binary" else [-1.0, 1.0]
+    return blocks, Response(kind, np.digitize(latent, cuts).astype(float))
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "binary", "regression", "nominal"])
+def test_a_reading_has_no_effect_of_its_own(kind):
+    p = np.array([own_test(*_reading([3, seed], kind=kind), [0, 1, 2], draws=99) for seed in range(60)])
+    # uniform p-values for the reading, small ones for what has an effect
+    share = np.mean(p[:, 2] <= 0.1)
+    assert share <= 0.1 + 2.5 * np.sqrt(0.09 / 60)
+    assert p[:, 2].mean() > 0.35
+    assert np.mean(p[:, 0] <= 0.05) > 0.9
+    assert np.mean(p[:, 1] <= 0.05) > 0.3
+
+
+def test_exact_copies_leave_nothing_to_test():
+    blocks, response = _reading(1)
+    blocks = [blocks[0], blocks[1], 2 * blocks[1] + 1]
+    assert own_test(blocks, response, [0, 1, 2]).tolist()[1:] == [1.0, 1.0]
+
+
+def test_the_way_it_is_computed_changes_nothing():
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(50, 2))
+    maps = maps_of(make_rows(50), 3, range(12))
+    for kind, y in (("ordinal", rng.integers(3, size=50)), ("nominal", rng.integers(3, size=50))):
+        loads = make_loads(fit_smooth(Response(kind, y.astype(float)), given))
+        for width in (1, 3):
+            terms = make_terms([rng.normal(size=(50, width))], given)
+            wanted = score_values(terms, move_loads(loads, make_moves(maps)))[:, 0]
+            np.testing.assert_allclose(moved_values(terms.columns, loads, maps), wanted, rtol=1e-10)
+
+
+def _table(seed=0, n=150):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    data = pd.DataFrame(X, columns=list("abcde"))
+    data["b2"] = data["b"] + 0.2 * rng.normal(size=n)
+    data["y"] = np.digitize(2 * data["a"] + 2 * data["b"] + rng.logistic(size=n), [-1.0, 1.0])
+    return data
+
+
+def test_what_every_model_needs_without_an_effect_of_its_own_is_weak(monkeypatch):
+    data = _table()
+    fit = rb.relbounds("y ~ .", data, C=1.0, progress=False)
+    own = fit._fitted.noise.own
+    table = fit.table
+    strong = table.index[table["relevance"] == "strong"]
+    assert "a" in strong
+    assert {key.term for key, p in own.items() if p <= 0.05} == set(strong)
+    # the same data, were no effect shown
+    monkeypatch.setattr(
+        "relbounds.linear.noise.judge.own_test", lambda blocks, response, asked, **_: np.ones(len(asked))
+    )
+    other = rb.relbounds("y ~ .", data, C=1.0, progress=False)
+    assert not (other.table["relevance"] == "strong").any()
+    assert (other.table["p_adjusted"] == table["p_adjusted"]).all()
+    assert "no effect of their own was shown" in " ".join(str(other.summary()).split())
+
+
+def test_a_stand_in_is_strong_once_the_other_may_not_be_used():
+    fit = rb.relbounds("y ~ .", _table(), C=1.0, delta=0.15, progress=False)
+    assert fit.table.loc["b2", "relevance"] == "weak"
+    held = fit.constrain({"b": 0})
+    assert held.table.loc["b", "relevance"] == "fixed"
+    assert held.table.loc["b2", "relevance"] == "strong"

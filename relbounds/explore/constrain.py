@@ -245,7 +245,7 @@ def what_if(
     # the set of the best model comes first; each keeps its start, which has room on all sides
     order = sorted(range(len(pieces)), key=lambda i: model.objective_of(known[i], C))
     started, v = [pieces[i] for i in order], known[order[0]]
-    measured = measure(started, spec.asked, fitted.options)
+    measured = measure(started, spec.asked, fitted.options, known=fitted.measured.extremes)
     verdicts, drawn = judge_what_if(fitted, measured, started, wishes, noise)
     table = make_table(spec.asked, v, measured, norm, verdicts)
     table["constraint"] = [phrase(wishes[row.key]) if row.key in wishes else "" for row in spec.asked]
@@ -280,4 +280,4 @@ def _with_others(own: Measured, whole: Measured) -> Measured:
         name: np.concatenate([getattr(own, name), getattr(whole, name)[n:]])
         for name in ("lower", "upper", "signed_lower", "signed_upper", "gap", "at_most")
     }
-    return Measured(solver=own.solver + whole.solver[n:], **joined)
+    return Measured(solver=own.solver + whole.solver[n:], extremes=own.extremes, **joined)

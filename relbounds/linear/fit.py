@@ -16,7 +16,7 @@ from relbounds.linear.fitted import Fitted, Help
 from relbounds.linear.model import Spec, build
 from relbounds.linear.noise.facts import Noise
 from relbounds.linear.noise.judge import Evidence, judge
-from relbounds.linear.ranges import ZERO, Measured, measure
+from relbounds.linear.ranges import ZERO, Measured, measure_sets
 from relbounds.linear.table import Verdicts, make_table
 from relbounds.linear.tolerance import Tolerance, find_tolerance
 from relbounds.linear.tuning import Tuning, tune
@@ -79,7 +79,7 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
     tolerance = find_tolerance(design, spec, best.solution, options)
     polytope = equivalent_models(spec, best.solution, tolerance.delta, options.tolerance)
     limits = screened(best, polytope)
-    measured = measure([polytope], spec.asked, options, limits)
+    measured, (polytope,) = measure_sets([polytope], spec.asked, options, limits)
     evidence = Evidence(design, options, spec, best.solution, best.norm, tolerance.delta, polytope, measured)
     verdicts, noise = judge(evidence)
     if limits:

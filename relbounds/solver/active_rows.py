@@ -22,6 +22,10 @@ from relbounds.solver.tolerances import TOUCHING
 FEW = 400
 # Share of the rows, the ones nearest their kink at the start, that have a slack from the beginning.
 SHARE = 0.25
+# Sets with more active rows are solved direction by direction, each on rows of its own.
+MOST_SHARED = 6000
+# Rows that come this near to their kink, as a share of how far they move, are active: other points may cross it.
+NEAR = 0.03
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,34 @@ def held(polytope: Polytope, active: np.ndarray, below: np.ndarray) -> Smaller:
         linear=model.linear - weights @ model.G,
     )
     return Smaller(polytope.on_rows(fewer, -constant), active, linear)
+
+
+def crossed_rows(polytope: Polytope, points: np.ndarray) -> np.ndarray | None:
+    """Return the rows that some points of a set put on, or beyond, their kink as seen from its start.
+
+    None where the set carries no hint that could be made better by them: it has few rows, or so many active ones that
+    every direction is solved on rows of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((2, 1)), np.array([1.0, -1.0]), np.ones(2), np.ones(1))
+    >>> tope = Polytope(model, norm=2.0, loss=1.0, start=np.array([0.5]), active=np.array([False, False]))
+    >>> crossed_rows(tope, np.array([[0.7], [1.2]])).tolist()
+    [True, False]
+    """
+    hint, model = polytope.active, polytope.model
+    if hint is None or hint.all() or hint.sum() >= MOST_SHARED:
+        return None
+    least = model.G @ polytope.start - model.h
+    most = least.copy()
+    for first in range(0, len(points), 16):
+        margin = points[first : first + 16] @ model.G.T - model.h
+        np.minimum(least, margin.min(axis=0), out=least)
+        np.maximum(most, margin.max(axis=0), out=most)
+    near = NEAR * (most - least)
+    return (least <= near) & (most >= -near)
 
 
 Solve = Callable[[Polytope, np.ndarray], tuple[np.ndarray, Duals] | None]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.active_rows import FEW, smaller
 from relbounds.solver.engines.simplex import least_objective
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.reduced import is_lossless
 from relbounds.solver.starts import Ready, balanced, prepare
 
 # Accuracy of the best objective, relative to its own size; weights below the root of it are rounding.
 EXACT = 1e-9
 # Weights below this share of the norm are zero if the model is then no worse and still inside.
 NOTHING = 1e-6
+# Rows left out are worth the check that they were rightly so where at most this share is kept.
+WORTH = 0.5
 
 
 def point_inside(polytope: Polytope) -> np.ndarray | None:
@@ -25,10 +29,28 @@ def point_inside(polytope: Polytope) -> np.ndarray | None:
     >>> point_inside(Polytope(model, norm=0.5, loss=0.1, start=np.zeros(1))) is None
     True
     """
+    few = on_active(polytope)
+    if few is not None:
+        found = _point_of(few)
+        # fewer rows make the set larger: where even that is empty there is no point, and one of it may do
+        if found is None or polytope.excess_of(found) <= 0.0:
+            return found
+    return _point_of(polytope)
+
+
+def _point_of(polytope: Polytope) -> np.ndarray | None:
     ready = prepare(polytope)
     if not ready.feasible:
         return None
     return np.clip(ready.reduced.back(ready.v[None, :])[0], polytope.model.lower, polytope.model.upper)
+
+
+def on_active(polytope: Polytope) -> Polytope | None:
+    """Return the set on the rows that it is known to move across their kink; None where no such hint helps."""
+    hint = polytope.active
+    if hint is None or hint.mean() > WORTH or polytope.model.h.size <= FEW or is_lossless(polytope):
+        return None
+    return smaller(polytope, hint).polytope
 
 
 def best_inside(polytope: Polytope, C: float) -> np.ndarray | None:
@@ -42,6 +64,22 @@ def best_inside(polytope: Polytope, C: float) -> np.ndarray | None:
     >>> best_inside(tope, 10.0).round(6), best_inside(tope.bounded(np.array([3.0]), np.array([4.0])), 10.0)
     (array([1.]), None)
     """
+    few = on_active(polytope)
+    if few is not None:
+        found = _best_of(few, C)
+        if found is None or _same_pieces(polytope, found):
+            return found if found is None else _tidy(polytope, found, C)
+    best = _best_of(polytope, C)
+    return best if best is None else _tidy(polytope, best, C)
+
+
+def _same_pieces(polytope: Polytope, v: np.ndarray) -> bool:
+    """Return whether every row left out is on the piece assumed: then the best point of fewer rows is the best."""
+    assert polytope.active is not None
+    return not smaller(polytope, polytope.active).wrong(polytope, v).any()
+
+
+def _best_of(polytope: Polytope, C: float) -> np.ndarray | None:
     ready = prepare(polytope)
     if not ready.feasible:
         return None
@@ -53,8 +91,7 @@ def best_inside(polytope: Polytope, C: float) -> np.ndarray | None:
         if vertex is None:
             return None
         found = vertex[0]
-    v = np.clip(ready.reduced.back(found[None, :])[0], model.lower, model.upper)
-    return _tidy(polytope, v, C)
+    return np.asarray(np.clip(ready.reduced.back(found[None, :])[0], model.lower, model.upper))
 
 
 def _least_objective(ready: Ready, C: float) -> np.ndarray:

@@ -29,6 +29,10 @@ class Goals:
         All may stop once a value above this is reached.
     stopped : ndarray of bool, shape (k,)
         Directions that stopped early.
+    group : ndarray of int, shape (k,), or None
+        Several races at once: the race each direction runs in, in the place of `race`.
+    ahead : ndarray
+        The largest value known so far in each of these races.
 
     Examples
     --------
@@ -44,6 +48,8 @@ class Goals:
     best: float
     enough: float
     stopped: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    group: np.ndarray | None = None
+    ahead: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def stop(self, which: np.ndarray, d: np.ndarray, offset: np.ndarray) -> Stop:
         """Return the rule for a run of the directions `which`, given in core units with the constant they add."""
@@ -58,6 +64,10 @@ class Goals:
             if self.race:
                 self.best = max(self.best, float(np.max(value, initial=-np.inf)))
                 done |= most < self.best
+            if self.group is not None:
+                own = self.group[here]
+                np.maximum.at(self.ahead, own, value)
+                done |= most < self.ahead[own]
             if self.best > self.enough:
                 done[:] = True
             self.stopped[here[done]] = True
@@ -69,7 +79,8 @@ class Goals:
     def take(self, some: np.ndarray) -> Goals:
         """Return the goals of some directions."""
         below = None if self.below is None else self.below[some]
-        return Goals(below, self.race, self.best, self.enough, self.stopped[some])
+        group = None if self.group is None else self.group[some]
+        return Goals(below, self.race, self.best, self.enough, self.stopped[some], group, self.ahead)
 
 
 def make_goals(
@@ -79,6 +90,8 @@ def make_goals(
     race: bool = False,
     best: float = -np.inf,
     enough: float = np.inf,
+    group: np.ndarray | None = None,
+    ahead: np.ndarray | None = None,
 ) -> Goals:
     """Return the goals of `count` directions.
 
@@ -87,4 +100,5 @@ def make_goals(
     >>> make_goals(2).stopped.tolist()
     [False, False]
     """
-    return Goals(below, race, best, enough, np.zeros(count, dtype=bool))
+    known = np.zeros(0) if ahead is None else np.array(ahead, dtype=float)
+    return Goals(below, race, best, enough, np.zeros(count, dtype=bool), group, known)

@@ -33,6 +33,8 @@ class Largest:
         The direction that reaches `value`.
     gap : float
         ``bound - value``.
+    point : ndarray or None
+        Where `value` is reached, if it was found by this search.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Largest:
     bound: float
     which: int
     gap: float
+    point: np.ndarray | None = None
 
 
 def push_largest(
@@ -114,3 +117,72 @@ def push_largest(
             break
     most = max(float(bound.max()), value)
     return Largest(value, most, which, most - value)
+
+
+def push_largest_each(
+    polytope: Polytope,
+    directions: np.ndarray,
+    group: np.ndarray,
+    solver: str = "auto",
+    *,
+    known: np.ndarray | None = None,
+    reached: np.ndarray | None = None,
+) -> list[Largest]:
+    """Return the largest of the maxima in each of several groups of directions, all of them in one run.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set.
+    directions : ndarray, shape (k, q)
+        Directions.
+    group : ndarray of int, shape (k,)
+        The group of each, from 0 on.
+    solver : str, optional
+        Engine.
+    known : ndarray, shape (k,), optional
+        Upper bounds that are known before.
+    reached : ndarray, shape (number of groups,), optional
+        What points of the set are known to reach in each group: directions whose upper bound is not above it need no
+        push.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.array([1.0, 2.0]))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7, 0.0]))
+    >>> found = push_largest_each(tope, np.vstack([np.eye(2), -np.eye(2)]), np.array([0, 0, 1, 1]))
+    >>> [round(one.value, 5) + 0.0 for one in found]
+    [1.0, 0.25]
+    """
+    count = int(group.max(initial=-1)) + 1
+    bound = np.full(len(directions), np.inf) if known is None else np.array(known, dtype=float)
+    value = np.full(count, -np.inf) if reached is None else np.array(reached, dtype=float)
+    which = np.full(count, -1)
+    points: dict[int, np.ndarray] = {}
+    promised = PROMISED * polytope.size
+    raced = find_engine(solver).name == "batch"
+    for race in (True, False) if raced else (False,):
+        some = np.flatnonzero(bound > value[group] + promised)
+        if not some.size:
+            break
+        if race:
+            goals = make_goals(some.size, group=group[some], ahead=value)
+            answer = push_batch(polytope, directions[some], goals)
+            pushed = certified(polytope, directions[some], answer, None, "batch")
+        else:
+            pushed = push_many(polytope, directions[some], solver)
+        if not pushed.feasible.all():
+            return [Largest(np.nan, np.nan, -1, 0.0)] * count
+        bound[some] = np.minimum(bound[some], pushed.bound)
+        for i in np.argsort(pushed.value, kind="stable"):
+            own = int(group[some[i]])
+            if pushed.value[i] > value[own]:
+                value[own], which[own], points[own] = pushed.value[i], some[i], pushed.point[i]
+    most = value.copy()
+    np.maximum.at(most, group, bound)
+    return [
+        Largest(float(value[k]), float(most[k]), int(which[k]), float(most[k] - value[k]), points.get(k))
+        for k in range(count)
+    ]

@@ -12,14 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from relbounds.solver.active_rows import held
+from relbounds.solver.active_rows import MOST_SHARED, held
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, is_lossless, reduce
 from relbounds.solver.starts import prepare, run_core, thinness
 from relbounds.solver.tolerances import FINE
 
-# Sets with fewer active rows are solved with all their directions in one batch.
-LARGE = 6000
 # Rows of the sample: a share of all, within limits.
 SAMPLED, LEAST, MOST = 0.1, 1000, 5000
 # The sample's answer is off by about this much over the root of its size, relative to the way it went.
@@ -40,7 +38,7 @@ def is_large(polytope: Polytope) -> bool:
     False
     """
     rows = polytope.model.h.size if polytope.active is None else int(polytope.active.sum())
-    return rows >= LARGE and not is_lossless(polytope)
+    return rows >= MOST_SHARED and not is_lossless(polytope)
 
 
 def push_near(polytope: Polytope, directions: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, Duals]:

@@ -51,7 +51,7 @@ def test_probes_of_a_large_set(monkeypatch):
     rng = np.random.default_rng(0)
     columns = [(j, rng.permutation(polytope.model.G[:, j])) for j in (3, 4, 4, 0)]
     together = push_columns(polytope, stacked(polytope.model, columns), "batch")
-    monkeypatch.setattr(near, "LARGE", 100)
+    monkeypatch.setattr(near, "MOST_SHARED", 100)
     alone = push_columns(polytope, stacked(polytope.model, columns), "batch")
     assert alone.feasible.tolist() == together.feasible.tolist()
     for name in ("lower", "upper"):
@@ -64,7 +64,7 @@ def test_a_whole_fit_is_the_same(monkeypatch):
     simulated = rb.simulate.paper_set(5, noise=0.5, seed=1)
     options = {"C": 0.05, "probes": 10, "control": "published"}
     together = rb.relbounds(simulated.formula, simulated.data, **options)
-    monkeypatch.setattr(near, "LARGE", 100)
+    monkeypatch.setattr(near, "MOST_SHARED", 100)
     alone = rb.relbounds(simulated.formula, simulated.data, **options)
     columns = ["lower", "upper", "signed_lower", "signed_upper"]
     assert np.max(np.abs(together.table[columns] - alone.table[columns]).to_numpy()) <= 1e-6
@@ -73,7 +73,7 @@ def test_a_whole_fit_is_the_same(monkeypatch):
 
 
 def test_sets_without_a_loss_budget_are_never_taken_for_large(monkeypatch):
-    monkeypatch.setattr(near, "LARGE", 1)
+    monkeypatch.setattr(near, "MOST_SHARED", 1)
     separable, _ = random_polytope(0, "ordinal", "explicit", "separable", 0.01)
     noisy, _ = random_polytope(0, "ordinal", "explicit", "noisy", 0.01)
     assert near.is_large(noisy) and not near.is_large(separable)

@@ -133,7 +133,8 @@ def table_of(name: str) -> tuple[pd.DataFrame, str, str, str, str]:
     data = getattr(sm.datasets, name).load_pandas().data
     if name == "fair":
         data = data.assign(rate=pd.Categorical(data.pop("rate_marriage").astype(int), ordered=True))
-        formula = "rate ~ age + yrs_married + children + religious + educ + C(occupation) + C(occupation_husb) + affairs"
+        jobs = "C(occupation) + C(occupation_husb)"
+        formula = f"rate ~ age + yrs_married + children + religious + educ + {jobs} + affairs"
         return data, formula, "ordinal", "children", "affairs"
     data = data.assign(PID=pd.Categorical(data["PID"].astype(int), ordered=True))
     formula = "PID ~ logpopul + TVnews + selfLR + ClinLR + DoleLR + age + C(educ) + income"

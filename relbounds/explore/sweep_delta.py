@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,14 @@ from threadpoolctl import threadpool_limits
 
 from relbounds.errors import OptionError, RelboundsWarning
 from relbounds.explore.constrain import need_bounds
+from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.fit import Best, complete
+from relbounds.linear.fit import Best, screened
 from relbounds.linear.fitted import Fitted
+from relbounds.linear.noise.evidence import Evidence, Memory
+from relbounds.linear.noise.judge import judge
+from relbounds.linear.ranges import measure_sets
+from relbounds.linear.table import make_table
 from relbounds.linear.tolerance import find_tolerance, standard_error
 from relbounds.options import Options
 
@@ -158,8 +163,9 @@ def sweep_delta(
     with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
         # too few probes at one tolerance is no news of its own: the noise threshold shows it
         warnings.simplefilter("ignore", RelboundsWarning)
+        memory = Memory()
         for value in deltas:
-            table, thresholds = at_delta(fitted, options.replace(delta=max(float(value), LEAST)))
+            table, thresholds = at_delta(fitted, options.replace(delta=max(float(value), LEAST)), memory)
             frames.append(table)
             noise.append(thresholds)
     index = pd.Index(deltas, name="delta")
@@ -192,14 +198,26 @@ def read_deltas(fitted: Fitted, delta: Sequence[float | str] | None) -> FloatArr
     )
 
 
-def at_delta(fitted: Fitted, options: Options) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return the table at another tolerance, and what noise reaches there, by part."""
-    best = Best(fitted.design, options, fitted.tuning, fitted.spec, fitted.solution, fitted.norm)
-    again = complete(best, (), fitted.privileged)
-    table = again.table
-    noise = {str(key): pair[1].upper for key, pair in again.noise.intervals.items()}
+def at_delta(fitted: Fitted, options: Options, memory: Memory) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return the table at another tolerance, and what noise reaches there, by part.
+
+    Tests and refitted models do not depend on the tolerance and are remembered; what noise reaches in their sets does.
+    """
+    spec, solution, delta = fitted.spec, fitted.solution, float(options.delta)
+    best = Best(fitted.design, options, fitted.tuning, spec, solution, fitted.norm)
+    polytope = equivalent_models(spec, solution, delta, options.tolerance)
+    if delta <= fitted.delta and fitted.polytope.active is not None:
+        # rows that the larger set does not move across their kink are not moved by a part of it
+        polytope = replace(polytope, active=fitted.polytope.active)
+    measured, (polytope,) = measure_sets([polytope], spec.asked, options, screened(best, polytope))
+    evidence = Evidence(
+        fitted.design, options, spec, solution, fitted.norm, delta, polytope, measured, memory
+    )
+    verdicts, found = judge(evidence)
+    table = make_table(spec.asked, solution.v, measured, fitted.norm, verdicts)
+    noise = {str(key): pair[1].upper for key, pair in found.intervals.items()}
     if fitted.privileged is not None and fitted.privileged.teacher is not None:
-        taught, high = at_delta(fitted.privileged.teacher, options)
+        taught, high = at_delta(fitted.privileged.teacher, options, Memory())
         table = pd.concat([table, taught.assign(part="privileged")])
-        noise["privileged"] = high["regular"]
+        noise["privileged"] = high.get("regular", float("nan"))
     return table, noise

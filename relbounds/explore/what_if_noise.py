@@ -68,15 +68,27 @@ def judge_what_if(
         for key, one in reached.populations.items()
     }
     noise = replace(
-        fitted.noise, intervals=intervals, populations=dict(reached.populations), notes=_notes(reached)
+        fitted.noise,
+        intervals=intervals,
+        populations=dict(reached.populations),
+        notes=_notes(fitted, reached),
     )
     return _verdicts(fitted, measured, wishes, noise), noise
 
 
-def _notes(reached: Reached) -> tuple[str, ...]:
-    if reached.drawn:
+def _notes(fitted: Fitted, reached: Reached) -> tuple[str, ...]:
+    """Say what the p-values of a what-if are."""
+    if fitted.noise.control == "published":
         return ()
+    said = (
+        "P-values of a what-if: scores test the data and say the same in every set of models, so a term that is as free "
+        "as without the constraints keeps what they say. One that can be used less is held against noise inside the "
+        "constraints; above all of it, it is relevant.",
+    )
+    if reached.drawn:
+        return said
     return (
+        *said,
         "The noise of this what-if is that of the fit, which is at least as large: with so many rows it is not drawn "
         "anew unless asked for (noise=True).",
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from relbounds.design.design_terms import DesignTerm
 from relbounds.linear.families.rows import FloatArray
+from relbounds.solver import least as forms
 
 # A sum of absolute weights over more variables than this has too many sign patterns: its greatest value is then
 # bounded by the sum of the single greatest values.
@@ -103,11 +104,8 @@ def largest_contrast(variables: tuple[int, ...]) -> Functional:
     tops = np.zeros((k * (k - 1), k))
     for row, (one, two) in enumerate(permutations(range(k), 2)):
         tops[row, one], tops[row, two] = 1.0, -1.0
-    # y = (M, m) with m <= u <= M
-    E = np.vstack([-np.eye(k), np.eye(k)])
-    F = np.zeros((2 * k, 2))
-    F[:k, 0], F[k:, 1] = 1.0, -1.0
-    return Functional(variables, tops, least=(E, F, np.array([1.0, -1.0])))
+    form = forms.largest_contrast(range(k), k)
+    return Functional(variables, tops, least=(form.E, form.F, form.cost))
 
 
 def largest_of(variables: tuple[int, ...], tops: FloatArray) -> Functional:
@@ -125,8 +123,8 @@ def absolute_sum(variables: tuple[int, ...]) -> Functional:
     3.0
     """
     k = len(variables)
-    E = np.vstack([np.eye(k), -np.eye(k)])
-    least = (E, np.vstack([np.eye(k), np.eye(k)]), np.ones(k))
+    form = forms.sum_of_sizes(range(k), k)
+    least = (form.E, form.F, form.cost)
     if k <= MOST_SIGNS:
         return Functional(variables, np.array(list(product((1.0, -1.0), repeat=k))), least=least)
     return Functional(variables, np.vstack([np.eye(k), -np.eye(k)]), exact=False, least=least)

@@ -105,6 +105,8 @@ class Least:
 def largest_contrast(variables: Sequence[int], q: int) -> Form:
     """Return the largest difference between two of some variables, as a function of all `q`.
 
+    It is M - m with m below and M above all of them.
+
     Examples
     --------
     >>> import numpy as np

@@ -69,8 +69,38 @@ class Refitted:
     good: np.ndarray
 
 
+@dataclass(frozen=True)
+class BestRefitted:
+    """The best of P models of one shape, in core units, and the common point they were sought from."""
+
+    v: np.ndarray
+    begin: np.ndarray
+
+
+def best_refitted(model: Model, C: float, columns: Columns) -> BestRefitted:
+    """Return the best models, for several calls of :func:`push_refitted` with other budgets.
+
+    Examples
+    --------
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> best_refitted(model, 1.0, Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))).v.shape
+    (1, 2)
+    """
+    reduced = priced_core(model)
+    return BestRefitted(*_best(reduced, _stacked(reduced, columns), C))
+
+
 def push_refitted(
-    model: Model, C: float, columns: Columns, budgets: Budgets, directions: np.ndarray, paired: np.ndarray
+    model: Model,
+    C: float,
+    columns: Columns,
+    budgets: Budgets,
+    directions: np.ndarray,
+    paired: np.ndarray,
+    *,
+    best: BestRefitted | None = None,
 ) -> Refitted:
     """Return how far the equivalent models of each refitted model reach.
 
@@ -88,6 +118,8 @@ def push_refitted(
         Directions, the same for all models.
     paired : ndarray of bool, shape (k,)
         Directions whose opposite is among them: together they tell the least absolute value.
+    best : BestRefitted, optional
+        The best models, where they are known.
 
     Examples
     --------
@@ -106,7 +138,7 @@ def push_refitted(
     reduced = priced_core(model)
     stack = _stacked(reduced, columns)
     P = len(columns)
-    v, begin = _best(reduced, stack, C)
+    v, begin = _best(reduced, stack, C) if best is None else (best.v, best.begin)
     core = reduced.core
     hinge = np.maximum(core.h - stack.times(v), 0.0)
     penalty, loss = np.abs(v[:, : core.pen.size]) @ core.pen, hinge @ core.c

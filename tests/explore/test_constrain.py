@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from explored import QUICK, copies, eight, privileged, regression, severity
 from hypothesis import given, settings
@@ -50,6 +53,41 @@ def test_switching_off_one_of_two_copies_makes_the_other_strong():
     fit = copies()
     assert fit.table.loc["x3", "relevance"] == "weak"
     assert fit.constrain({"x2": "off"}).table.loc["x3", "relevance"] == "strong"
+
+
+def with_a_factor():
+    rng = np.random.default_rng(3)
+    site = rng.choice(list("abcd"), size=150)
+    X = rng.standard_normal((150, 4))
+    score = X[:, 0] + 0.5 * X[:, 1] + 0.7 * (site == "b") + rng.standard_normal(150)
+    data = dict(zip(["x1", "x2", "x3", "x4"], X.T, strict=True))
+    data |= {"site": site, "y": np.digitize(score, [-0.5, 0.8]) + 1}
+    return rb.relbounds(
+        "y ~ x1 + x2 + x3 + x4 + C(site)", pd.DataFrame(data), C=0.5, delta=0.02, control="fdr"
+    )
+
+
+def test_what_the_fit_knows_of_extreme_points_only_saves_work():
+    fit = with_a_factor()
+    fitted = fit._fitted
+    assert fitted.measured.extremes is not None
+    forgot = type(fit)(replace(fitted, measured=replace(fitted.measured, extremes=None)))
+    wishes = [
+        {"x1": (None, float(fit.table.loc["x1", "upper"]) - 0.01)},
+        {"x3": "off"},
+        {"C(site)": (None, 0.2)},
+    ]
+    for wish in wishes:
+        one, two = fit.constrain(wish), forgot.constrain(wish)
+        for end in ("lower", "upper", "signed_lower", "signed_upper"):
+            assert np.allclose(one.table[end], two.table[end], atol=2e-6, equal_nan=True)
+        assert max(one.certificate, two.certificate) <= 1e-6
+        # rows of one linear function, against the plain program
+        polytope = one._fitted.polytope
+        for row in fitted.spec.asked[:3]:
+            direction = row.functionals[0].directions(polytope.model.q)[0]
+            upper = plain_max(polytope, direction) / fitted.norm
+            assert upper == pytest.approx(float(one.table.loc[row.title, "signed_upper"]), abs=2e-6)
 
 
 @settings(max_examples=6, deadline=None)

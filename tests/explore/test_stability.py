@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from explored import copies, privileged, regression, severity
+from scipy.optimize import linprog
 
 import relbounds as rb
 from relbounds.explore.stability import false_selections, halves, subsample
@@ -88,6 +89,34 @@ def test_the_bound_on_false_selections_holds_where_the_truth_is_known():
         assert np.mean(counts) <= false_selections(q, p, threshold, pairs, unimodal=True) + 0.01
         sharp = false_selections(q, p, threshold, pairs, unimodal=True)
         assert sharp <= false_selections(q, p, threshold, pairs)
+
+
+def worst_tail(pairs, mean, least):
+    """The largest chance of `least` pairs or more, over all counts of one peak with at most this mean share."""
+    counts = np.arange(pairs + 1)
+    worst = 0.0
+    for peak in counts:
+        rises = np.where(counts[:-1] < peak, 1.0, -1.0)[:, None] * (
+            np.eye(pairs + 1)[:-1] - np.eye(pairs + 1)[1:]
+        )
+        found = linprog(
+            -(counts >= least).astype(float),
+            A_ub=np.vstack([rises, counts / pairs]),
+            b_ub=np.append(np.zeros(pairs), mean),
+            A_eq=np.ones((1, pairs + 1)),
+            b_eq=[1.0],
+            bounds=(0, None),
+        )
+        worst = max(worst, -found.fun if found.status == 0 else 0.0)
+    return worst
+
+
+@pytest.mark.parametrize("pairs, least", [(5, 2), (5, 4), (12, 4), (12, 6), (12, 8), (12, 12)])
+def test_the_bound_with_one_peak_is_the_worst_case_by_linear_programming(pairs, least):
+    # both halves of a pair find a term of chance 0.1 with chance 0.01; a share t of all halves needs 2 t - 1 of pairs
+    threshold = 0.5 + 0.5 * least / pairs
+    bound = false_selections(100.0, 1000, threshold, pairs, unimodal=True) / 1000
+    assert bound == pytest.approx(worst_tail(pairs, 0.01, least), rel=1e-6)
 
 
 def test_the_bound_needs_halves():

@@ -13,7 +13,7 @@ from problems import (
 )
 
 from relbounds.solver.engines.dispatch import push_many
-from relbounds.solver.largest import push_largest
+from relbounds.solver.largest import push_largest, push_largest_each
 from relbounds.solver.least import largest_contrast, least_value, least_values, sum_of_sizes
 from relbounds.solver.model import make_model
 from relbounds.solver.optimum import smallest_C
@@ -83,3 +83,27 @@ def test_known_bounds_only_save_work():
     found = push_largest(polytope, directions, known=bounds)
     assert found.which == int(np.argmax(bounds))
     assert found.value == pytest.approx(bounds.max(), abs=1e-6 * polytope.size)
+
+
+def test_several_races_at_once_are_as_many_single_ones():
+    for polytope in some_polytopes(6):
+        directions = feature_directions(polytope.model)
+        group = np.arange(len(directions)) % 2
+        expected = [max(plain_max(polytope, d) for d in directions[group == k]) for k in range(2)]
+        for known in (None, push_many(polytope, directions, "batch").bound):
+            found = push_largest_each(polytope, directions, group, known=known)
+            for one, value in zip(found, expected, strict=True):
+                assert abs(one.value - value) <= 1e-6 * polytope.size
+                assert value - 1e-8 * polytope.size <= one.bound <= value + 1e-6 * polytope.size
+                assert directions[one.which] @ one.point == pytest.approx(one.value, abs=1e-9 * polytope.size)
+
+
+def test_a_race_that_is_known_to_be_won_needs_no_push():
+    polytope, _ = random_polytope(3, delta=0.05, n=60, d=6)
+    directions = feature_directions(polytope.model)
+    pushed = push_many(polytope, directions, "batch")
+    group = np.zeros(len(directions), dtype=int)
+    (found,) = push_largest_each(
+        polytope, directions, group, known=pushed.bound, reached=np.array([pushed.value.max()])
+    )
+    assert found.point is None and found.gap <= 1e-6 * polytope.size

@@ -21,6 +21,16 @@ def row_p_values(
     evidence: Evidence, term: DesignTerm, others: Sequence[DesignTerm], response: Response
 ) -> tuple[FloatArray, FloatArray]:
     """Return p-values of a term's levels or columns given other terms, each alone and adjusted (Holm)."""
+    asked = ("rows", term.part, term.name, tuple((other.part, other.name) for other in others))
+    found: tuple[FloatArray, FloatArray] = evidence.memory.recall(
+        asked, lambda: _row_p_values(evidence, term, others, response)
+    )
+    return found
+
+
+def _row_p_values(
+    evidence: Evidence, term: DesignTerm, others: Sequence[DesignTerm], response: Response
+) -> tuple[FloatArray, FloatArray]:
     design = evidence.design
     values = design.X if term.part == "regular" else design.Z
     own = values[:, list(term.columns)]

@@ -25,11 +25,14 @@ from relbounds.solver.few_columns import is_wide
 from relbounds.solver.largest import push_largest
 from relbounds.solver.optimum import Solution, fit_baseline
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.refitted import push_refitted
+from relbounds.solver.refitted import best_refitted, push_refitted
 from relbounds.solver.screen import screen
+from relbounds.solver.tolerances import OPTIMAL
 
 # Refits go into one run unless merging leaves fewer rows than this share of them, or one program has more entries.
 FEW_MERGED, LARGEST = 0.8, 2_000_000
+# Entries of a part beyond which refits are not remembered for other tolerances.
+MOST_REMEMBERED = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,16 @@ class Refit:
 
 def refit(evidence: Evidence, columns: FloatArray, part: str) -> Refit:
     """Fit the model again, at the same C and tolerance, with other columns in the place of one part's."""
-    design = with_columns(evidence.design, columns, part)
-    spec = build_any(design, evidence.spec.kind)
-    solution = fit_baseline(spec.model, evidence.solution.C)
+
+    def best() -> tuple[Spec, Solution]:
+        spec = build_any(with_columns(evidence.design, columns, part), evidence.spec.kind)
+        # noise is seen to three digits: a support that is exact, or a simplex for the last digits, would show nothing
+        return spec, fit_baseline(spec.model, evidence.solution.C, accuracy=0.1 * OPTIMAL)
+
+    if columns.size > MOST_REMEMBERED:
+        spec, solution = best()
+    else:
+        spec, solution = evidence.memory.recall(("refit", part, hash(columns.tobytes())), best)
     if spec.norm_of(solution.v) <= ZERO * evidence.norm:
         return Refit(spec, solution, None)
     polytope = equivalent_models(spec, solution, evidence.delta, evidence.options.tolerance)
@@ -134,7 +144,9 @@ def refit_together(
     ]
     budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
     changes = stack_columns(own, model)
-    found = push_refitted(model, C, changes, budgets, task.directions, task.paired)
+    asked = ("refits", tuple(columns), hash(values.tobytes()))
+    best = evidence.memory.recall(asked, lambda: best_refitted(model, C, changes))
+    found = push_refitted(model, C, changes, budgets, task.directions, task.paired, best=best)
     out: list[BlockValues | None] = []
     for i, v in enumerate(found.points):
         if task.spec.norm_of(v) <= ZERO * evidence.norm:
@@ -198,7 +210,8 @@ def largest_least_in(found: Refit, rows: Sequence[Asked], solver: str) -> float:
         return 0.0
     v, polytope = found.solution.v, found.polytope
     # no least value exceeds what the best model itself uses
-    used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > 0.0]
+    tiny = ZERO * found.spec.norm_of(v)
+    used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > tiny]
     needed = [row for row in used if not _dispensable(polytope, row, v)]
     single = [row.functionals[0] for row in needed if row.signed and len(row.functionals) == 1]
     best = 0.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
 
 from relbounds.design import Design
 from relbounds.linear.model import Spec
@@ -13,8 +15,31 @@ from relbounds.solver.polytope import Polytope
 
 
 @dataclass(frozen=True)
+class Memory:
+    """What was found before for the same data: tests and models that do not depend on the tolerance.
+
+    Examples
+    --------
+    >>> memory = Memory()
+    >>> memory.recall("two", lambda: 1 + 1), memory.recall("two", lambda: 3)
+    (2, 2)
+    """
+
+    answers: dict[Hashable, Any] = field(default_factory=dict)
+
+    def recall(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what was found under a key, or find it."""
+        if key not in self.answers:
+            self.answers[key] = make()
+        return self.answers[key]
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """The design and options, the program and its best model, and the bounds over the set of equivalent models."""
+    """The design and options, the program and its best model, and the bounds over the set of equivalent models.
+
+    `memory` is shared by several pieces of evidence on the same data that differ in the tolerance alone.
+    """
 
     design: Design
     options: Options
@@ -24,3 +49,4 @@ class Evidence:
     delta: float
     polytope: Polytope
     measured: Measured
+    memory: Memory = field(default_factory=Memory)

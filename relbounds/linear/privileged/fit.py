@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -264,12 +264,21 @@ def _as_privileged(row: Asked) -> Asked:
 
 def _both(one: Measured, two: Measured, rows: list[int], scale: float) -> Measured:
     """Put the teacher's bounds behind the student's, in units in which the student's norm makes them shares."""
-    parts: Mapping[str, np.ndarray] = {
-        name: np.concatenate([getattr(one, name), scale * getattr(two, name)[rows]])
-        for name in ("lower", "upper", "signed_lower", "signed_upper", "gap")
-    }
-    solver = one.solver + tuple(two.solver[i] for i in rows)
-    return Measured(**parts, solver=solver, at_most=np.concatenate([one.at_most, two.at_most[rows]]))
+
+    def joined(name: str) -> np.ndarray:
+        return np.concatenate([getattr(one, name), scale * getattr(two, name)[rows]])
+
+    return Measured(
+        joined("lower"),
+        joined("upper"),
+        joined("signed_lower"),
+        joined("signed_upper"),
+        joined("gap"),
+        solver=one.solver + tuple(two.solver[i] for i in rows),
+        at_most=np.concatenate([one.at_most, two.at_most[rows]]),
+        # those of the student's own rows, which are what a what-if measures again
+        extremes=one.extremes,
+    )
 
 
 def is_able(score: float | None, design: Design) -> bool:

@@ -138,7 +138,9 @@ def held_bounds(fitted: Fitted, rows: Sequence[Asked], k: int, end: Extreme, val
         own = [place[row.key] for row in rows]
         return np.column_stack([fitted.measured.lower[own], fitted.measured.upper[own]])
     quiet = fitted.options.replace(n_jobs=1, client=None, progress=False)
-    found = measure(pieces, rows, quiet)
+    extremes = fitted.measured.extremes
+    known = None if extremes is None else extremes.of(fitted.spec.asked, rows)
+    found = measure(pieces, rows, quiet, known=known)
     return np.column_stack([found.lower, found.upper])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,15 @@ class Extremes:
 
     points: FloatArray
     bounds: FloatArray
+
+    def of(self, asked: Sequence[Asked], rows: Sequence[Asked]) -> Extremes | None:
+        """Return those of some rows of a table; None where these were not all worked out."""
+        ends = np.cumsum([0, *(len(row.functionals) for row in asked)])
+        if ends[-1] != len(self.bounds):
+            return None
+        place = {row.key: range(*pair) for row, pair in zip(asked, pairwise(ends.tolist()), strict=True)}
+        some = [i for row in rows for i in place[row.key]]
+        return Extremes(self.points[some], self.bounds[some])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,120 @@
+"""Many rows: processor time and peak memory of a default fit, now and in the first version.
+
+    git worktree add ../first b618986
+    python benchmarks/long.py --first ../first
+    python benchmarks/long.py --cases 1000000x20
+    python benchmarks/long.py --report
+
+Each fit runs in a process of its own with one thread, default options of its version, noise and tolerance included;
+peak memory is that of the process, data and imports included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import common
+import pandas as pd
+
+HERE = Path(__file__).resolve().parent
+CASES = ("100000x20", "1000000x5", "1000000x20")
+ONE = """
+import json, resource, sys, time, warnings
+import relbounds as rb
+warnings.simplefilter("ignore")
+n, d = int(sys.argv[1]), int(sys.argv[2])
+strong, weak = (5, 6) if d >= 20 else (1, 2)
+data = rb.simulate.draw("ordinal", n, strong, weak, d - strong - weak, noise=0.5, seed=0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+first = time.process_time()
+fit = rb.relbounds(data.formula, data.data, seed=0, progress=False)
+seconds = time.process_time() - first
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+right = float((fit.table["relevance"] == data.truth.reindex(fit.table.index)).mean())
+said = [note for note in getattr(fit, "notes", ()) if "subsample" in note or "rows" in note]
+facts = {"seconds": seconds, "GiB": peak, "data": before, "gap": float(fit.certificate), "delta": float(fit.delta)}
+print(json.dumps({**facts, "classes": right, "notes": " ".join(said)}))
+"""
+
+
+def measure(case: str, code: Path) -> dict[str, object]:
+    """Return time, memory and proof of one fit by one version."""
+    n, d = case.split("x")
+    threads = {one: "1" for one in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    environment = os.environ | threads | {"PYTHONPATH": str(code)}
+    done = subprocess.run(
+        [sys.executable, "-c", ONE, n, d],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd="/",
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"{case} by {code} failed:\n{done.stderr[-2000:]}")
+    found: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--first", type=Path, help="a working tree of the first version, commit b618986")
+    parser.add_argument("--cases", nargs="*", default=list(CASES))
+    parser.add_argument("--report", action="store_true", help="only rewrite the report from the stored rows")
+    args = parser.parse_args()
+    stored = common.RESULTS / "long.csv"
+    rows = pd.read_csv(stored).to_dict("records") if stored.exists() else []
+    versions = {"now": HERE.parent, **({} if args.first is None else {"first": args.first.resolve()})}
+    for case in [] if args.report else args.cases:
+        for version, code in versions.items():
+            row = {"case": case, "version": version, **measure(case, code)}
+            rows = [old for old in rows if (old["case"], old["version"]) != (case, version)] + [row]
+            pd.DataFrame(rows).to_csv(stored, index=False, float_format="%.4g")
+            print(json.dumps(row), flush=True)
+    report(pd.DataFrame(rows))
+
+
+def report(rows: pd.DataFrame) -> None:
+    """Write the table: both versions side by side."""
+    lines = [
+        "| rows x features | now, s | first version, s | now, GiB | first version, GiB | classes right | largest gap |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    by = rows.set_index(["case", "version"])
+    for case in CASES:
+        if (case, "now") not in by.index:
+            continue
+        now = by.loc[(case, "now")]
+        then = by.loc[(case, "first")] if (case, "first") in by.index else None
+        old = ["-", "-"] if then is None else [f"{then['seconds']:.1f}", f"{then['GiB']:.2f}"]
+        lines.append(
+            f"| {case.replace('x', ' x ')} | {now['seconds']:.1f} | {old[0]} | {now['GiB']:.2f} | {old[1]} "
+            f"| {now['classes']:.2f} | {now['gap']:.0e} |"
+        )
+    said = sorted(
+        {str(note) for note in rows.loc[rows["version"] == "now", "notes"] if isinstance(note, str)}
+    )
+    text = "\n".join(
+        [
+            "# Many rows: a default fit, now and in the first version",
+            "",
+            *lines,
+            "",
+            "Default options of each version, noise and tolerance included. What the summary says of subsamples: "
+            + " / ".join(said),
+            "",
+            common.provenance("python benchmarks/long.py --first ../first", "0"),
+        ]
+    )
+    common.write("long", text)
+
+
+if __name__ == "__main__":
+    main()

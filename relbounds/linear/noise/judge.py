@@ -122,7 +122,8 @@ def _test_privileged(evidence: Evidence, terms: Sequence[DesignTerm]) -> Tested:
         found[0],
         p=np.minimum(1.0, share * np.min([one.p for one in found], axis=0)),
         p_adjusted=np.minimum(1.0, share * np.min([one.p_adjusted for one in found], axis=0)),
-        refits=sum(one.refits for one in found),
+        # the refits of one block serve every kind
+        refits=sum(one.refits for one in {one.block: one for one in found}.values()),
     )
 
 

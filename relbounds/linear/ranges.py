@@ -513,15 +513,14 @@ def greatest(polytope: Polytope, row: Asked, solver: str, enough: float | None =
 
 def least(polytope: Polytope, row: Asked, solver: str) -> float:
     """Return the least value of a row over one set."""
-    signed = [f for f in row.functionals if f.signed]
-    others = [f for f in row.functionals if not f.signed]
-    found = (
-        [one.lower for one in _signed_ranges([(f, None) for f in signed], (polytope, solver, [])).ranges]
-        if signed
-        else []
-    )
-    forms = [_form(f, polytope.model.q) for f in others]
-    found += [max(float(one.value), 0.0) for one in least_values(polytope, forms, solver)] if forms else []
+    signed = [(f, None) for f in row.functionals if f.signed]
+    others = [f for f in row.functionals if not f.signed and does_without(polytope, f) is None]
+    found = [0.0]
+    if signed:
+        found += [one.lower for one in _signed_ranges([*signed], (polytope, solver, [])).ranges]
+    if others:
+        forms = [_form(f, polytope.model.q) for f in others]
+        found += [float(one.value) for one in least_values(polytope, forms, solver)]
     return max(found)
 
 

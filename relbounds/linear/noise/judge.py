@@ -221,6 +221,16 @@ def own_p_values(
     """
     if not needed:
         return {}
+    asked = ("own", tuple(relevant), tuple(needed))
+    found: dict[RowKey, float] = evidence.memory.recall(
+        asked, lambda: _own_p_values(evidence, relevant, needed)
+    )
+    return dict(found)
+
+
+def _own_p_values(
+    evidence: Evidence, relevant: Sequence[RowKey], needed: Sequence[RowKey]
+) -> dict[RowKey, float]:
     design, options = evidence.design, evidence.options
     part = needed[0].part
     terms = {RowKey(term.part, term.name): term for term in design.design_terms}

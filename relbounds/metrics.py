@@ -2,8 +2,8 @@
 
 With y the truth, y^ the prediction and levels coded 1..L:
 
-- MZE  = share of rows with y^ != y;
-- MAE  = mean of |y^ - y|;
+- MZE  = share of rows with ``y^ != y``;
+- MAE  = mean of ``|y^ - y|``;
 - MMAE = mean, over the levels that occur in y, of the MAE among the rows of that level. A rule that only
   knows the commonest level scores well on MZE and badly here, hence the default for ordinal responses.
 """
@@ -82,6 +82,10 @@ def mze(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     y_true, y_pred : array-like
         Level codes, or (ordered) Categoricals with the same levels.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> mze([1, 2, 3, 3], [1, 2, 2, 1])
@@ -93,6 +97,15 @@ def mze(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 def mae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Mean absolute error in levels: how many steps off, on average over rows.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        Level codes, or (ordered) Categoricals with the same levels.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -107,6 +120,15 @@ def mmae(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Macro-averaged mean absolute error: the mean over levels of each level's own MAE.
 
     Only levels that occur in ``y_true`` count.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        Level codes, or (ordered) Categoricals with the same levels.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -126,6 +148,15 @@ def f1_weighted(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
     F1 of a class is 2 TP / (2 TP + FP + FN), and 0 where that is 0/0.
 
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        Labels, or Categoricals with the same levels.
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> round(f1_weighted([0, 0, 1, 1], [0, 1, 1, 1]), 4)
@@ -144,6 +175,15 @@ def r2(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Share of the variance explained, 1 - SS(residual) / SS(total); negative when worse than the mean.
 
     A constant truth gives 1 for a perfect prediction and 0 for any other.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        Numbers.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -1247,6 +1247,10 @@ def load(path: str | Path, functions: Mapping[str, Any] | None = None) -> Any:
     functions : mapping, optional
         Functions of your own that the fit uses, by name: a kernel, or what its formula calls.
 
+    Returns
+    -------
+    RelboundsResults, SvorResults or ForestResults
+
     Examples
     --------
     >>> import tempfile, relbounds as rb

@@ -68,6 +68,11 @@ def load_breast_cancer() -> pd.DataFrame:
     Each of ten measurements appears as mean, as standard error (``..._se``) and as mean of the three largest
     (``worst_...``). ``diagnosis`` is benign (357) or malignant (212), in that order.
 
+    Returns
+    -------
+    DataFrame
+        `diagnosis` and 30 numbers.
+
     Examples
     --------
     >>> data = load_breast_cancer()
@@ -87,6 +92,11 @@ def load_wine() -> pd.DataFrame:
     """Load the bitterness of wine: 72 ratings by nine judges, two treatments with two levels each.
 
     ``rating`` (1 < ... < 5) groups ``response``, a score from 0 to 100: use one of them, never both.
+
+    Returns
+    -------
+    DataFrame
+        `response`, `rating`, `temp`, `contact`, `bottle`, `judge`.
 
     Examples
     --------
@@ -109,7 +119,12 @@ def load_wine() -> pd.DataFrame:
 def load_housing() -> pd.DataFrame:
     """Load satisfaction with housing in Copenhagen: 1681 householders in 72 weighted rows.
 
-    Pass ``weights="freq"`` when fitting and leave ``freq`` out of the features.
+    Pass ``frequency="freq"`` when fitting and leave ``freq`` out of the features.
+
+    Returns
+    -------
+    DataFrame
+        `satisfaction`, `influence`, `type`, `contact`, `freq`.
 
     Examples
     --------

@@ -98,6 +98,19 @@ class Groups(TermGroups):
     def cut(self, cut: float | None = None, k: int | None = None, *, by_class: bool = True) -> Groups:
         """Cut the same tree elsewhere; only the joint use of the new groups is computed anew.
 
+        Parameters
+        ----------
+        cut : float, optional
+            The height to cut at.
+        k : int, optional
+            How many groups to make instead.
+        by_class : bool
+            Keep terms of different classes apart.
+
+        Returns
+        -------
+        Groups
+
         Examples
         --------
         >>> import relbounds as rb

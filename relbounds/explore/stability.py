@@ -74,7 +74,25 @@ class Stability:
         return shares.rename("relevant")
 
     def selected(self, threshold: float = 0.75) -> list[str]:
-        """Return the terms that are relevant in at least this share of the subsamples."""
+        """Return the terms that are relevant in at least this share of the subsamples.
+
+        Parameters
+        ----------
+        threshold : float
+            The share.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
+        >>> "x1" in fit.stability(n_resamples=4).selected(0.5)
+        True
+        """
         return self.relevant.index[self.relevant >= threshold - 1e-12].tolist()
 
     def false_selections(self, threshold: float = 0.75, *, unimodal: bool = False) -> float:
@@ -90,6 +108,10 @@ class Stability:
         unimodal : bool
             Assume that the share of pairs in which both halves find a term has one peak: a sharper bound. Without it
             nothing is assumed.
+
+        Returns
+        -------
+        float
 
         Examples
         --------

@@ -86,8 +86,8 @@ def svor(
     gamma : float or sequence of float
         The price of the norm of those functions; a sequence is a grid.
     cost : array (L, L), optional
-        What it costs to predict level l when the truth is k, for ``order="implicit"``; the default is |k -
-        l|. Rows must not fall away from the diagonal.
+        What it costs to predict level l when the truth is k, for ``order="implicit"``; the default is
+        ``|k - l|``. Rows must not fall away from the diagonal.
     weights : array, str or None
         Case weights, or the name of a column that holds them.
     score : {"mmae", "mae", "mze"}

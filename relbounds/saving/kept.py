@@ -38,6 +38,10 @@ class Kept(ABC):
     def to_bytes(self) -> bytes:
         """Return the fit as bytes, for :meth:`from_bytes`: what :meth:`save` writes.
 
+        Returns
+        -------
+        bytes
+
         Examples
         --------
         >>> import relbounds as rb
@@ -67,6 +71,19 @@ class Kept(ABC):
         content : bytes
         functions : mapping, optional
             Functions of your own that the fit uses, by name.
+
+        Returns
+        -------
+        RelboundsResults, SvorResults or ForestResults
+            Of the class that it is called on.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.paper_set(3, seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
+        >>> rb.RelboundsResults.from_bytes(fit.to_bytes()).selected("strong")
+        ['x1', 'x2', 'x3']
         """
         if not isinstance(content, bytes | bytearray | memoryview):
             raise DataError(f"A saved fit comes as bytes, not as {shown(content)}.")
@@ -84,6 +101,15 @@ class Kept(ABC):
 
     def save(self, path: str | Path) -> Path:
         """Write the fit to a file; :func:`relbounds.load` reads it back, and runs nothing of it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write; the ending ``.relbounds`` is usual.
+
+        Returns
+        -------
+        Path
 
         Examples
         --------

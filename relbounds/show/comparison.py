@@ -57,6 +57,17 @@ class Comparison:
     def paper(self, caption: str = "", label: str = "", notes: bool = True) -> PaperTable:
         """Return the comparison as a table for a paper.
 
+        Parameters
+        ----------
+        caption, label : str
+            Of the table; a label is what LaTeX refers to.
+        notes : bool
+            Whether the notes stand under it.
+
+        Returns
+        -------
+        PaperTable
+
         Examples
         --------
         >>> import relbounds as rb
@@ -92,23 +103,119 @@ class Comparison:
         return f"[{format_bound(found['lower'])}, {format_bound(found['upper'])}]{STARS.get(found['relevance'], '')}"
 
     def to_latex(self, path: str | Path | None = None, **options: Any) -> str:
-        """Return the comparison as LaTeX, and write it when a path is given."""
+        r"""Return the comparison as LaTeX, and write it when a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        **options
+            `caption`, `label` and `notes` of :meth:`paper`.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.datasets.load_severity()
+        >>> fit = rb.relbounds("severity ~ age + stiffness", data, C=0.1, delta=0.05, control="fdr")
+        >>> rb.compare_fits({"one": fit}).to_latex().splitlines()[0]
+        '\\begin{table}[htbp]'
+        """
         return self.paper(**options).to_latex(path)
 
     def to_markdown(self, path: str | Path | None = None, **options: Any) -> str:
-        """Return the comparison as Markdown, and write it when a path is given."""
+        """Return the comparison as Markdown, and write it when a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        **options
+            `caption`, `label` and `notes` of :meth:`paper`.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.datasets.load_severity()
+        >>> fit = rb.relbounds("severity ~ age + stiffness", data, C=0.1, delta=0.05, control="fdr")
+        >>> print(rb.compare_fits({"one": fit}).to_markdown().splitlines()[0])
+        |  | one |
+        """
         return self.paper(**options).to_markdown(path)
 
     def to_html(self, path: str | Path | None = None, **options: Any) -> str:
-        """Return the comparison as HTML, and write it when a path is given."""
+        """Return the comparison as HTML, and write it when a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        **options
+            `caption`, `label` and `notes` of :meth:`paper`.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.datasets.load_severity()
+        >>> fit = rb.relbounds("severity ~ age + stiffness", data, C=0.1, delta=0.05, control="fdr")
+        >>> "<table" in rb.compare_fits({"one": fit}).to_html()
+        True
+        """
         return self.paper(**options).to_html(path)
 
     def to_csv(self, path: str | Path | None = None, **options: Any) -> str:
-        """Return the comparison as CSV, and write it when a path is given."""
+        """Return the comparison as CSV, and write it when a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        **options
+            `caption`, `label` and `notes` of :meth:`paper`.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.datasets.load_severity()
+        >>> fit = rb.relbounds("severity ~ age + stiffness", data, C=0.1, delta=0.05, control="fdr")
+        >>> rb.compare_fits({"one": fit}).to_csv().splitlines()[0]
+        ',one'
+        """
         return self.paper(**options).to_csv(path)
 
     def to_word(self, path: str | Path, **options: Any) -> Path:
-        """Write the comparison to a Word document (needs the extra ``word``)."""
+        """Write the comparison to a Word document (needs the extra ``word``).
+
+        Parameters
+        ----------
+        path : str or Path
+        **options
+            `caption`, `label` and `notes` of :meth:`paper`.
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> import tempfile, relbounds as rb
+        >>> data = rb.datasets.load_severity()
+        >>> fit = rb.relbounds("severity ~ age + stiffness", data, C=0.1, delta=0.05, control="fdr")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rb.compare_fits({"one": fit}).to_word(folder + "/table.docx").name
+        'table.docx'
+        """
         return self.paper(**options).to_word(path)
 
     def __repr__(self) -> str:

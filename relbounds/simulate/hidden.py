@@ -60,6 +60,11 @@ def privileged(
     n_privileged : int
         Columns of kind "irrelevant".
 
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
+
     Examples
     --------
     >>> sim = privileged("clean", n=100, strong=1, weak=2, irrelevant=1)
@@ -115,6 +120,19 @@ def noise_per_group(
     irrelevant features, five levels, noise of sd 0.1, 0.5 and 2.0 on feature 1, 2 and 3 in groups 1, 2 and 3,
     none in the fourth. z_k is the noise added to x_k, 0 outside its group. The noisier the feature, the more
     a model gains from being told.
+
+    Parameters
+    ----------
+    seed : int or None
+    sds : sequence of float
+        Standard deviation of the noise in each of the first groups.
+    size : int
+        Rows a group.
+
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
 
     Examples
     --------

@@ -53,6 +53,23 @@ def paper_set(
 ) -> Simulated:
     """Ordinal sets 1-9 of the published study: five equally frequent levels, one group of weak features.
 
+    Parameters
+    ----------
+    number : int
+        Which set: 1 to 9.
+    noise : float
+        Standard deviation of the noise added to each feature.
+    seed : int or None
+    n_levels : int
+        Levels of the response.
+    family : {"ordinal", "binary", "regression"}
+        The same features with another kind of response.
+
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
+
     Examples
     --------
     >>> paper_set(3).truth.value_counts(sort=False).to_dict()
@@ -69,6 +86,19 @@ def paper_privileged_set(number: int, noise: float | None = None, seed: int | No
     By default sets 1-6 have noise of sd 0.2, as in the authors' generator; the paper's text says sd 1, with
     which the published model's best answer is to use no feature. Sets 7 and 8 are made like the clean ordinal
     sets, without noise.
+
+    Parameters
+    ----------
+    number : int
+        Which set: 1 to 8.
+    noise : float, optional
+        Standard deviation of the noise added to each feature.
+    seed : int or None
+
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
 
     Examples
     --------
@@ -87,6 +117,19 @@ def paper_binary_set(number: int, noise: float = 0.1, seed: int | None = 0) -> S
 
     The strong/weak split of set 1 is not printed there; 5 and 3 is what its other tables imply.
 
+    Parameters
+    ----------
+    number : int
+        Which set: 1 to 5.
+    noise : float
+        Standard deviation of the noise added to each feature.
+    seed : int or None
+
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
+
     Examples
     --------
     >>> paper_binary_set(5).truth.value_counts(sort=False).to_dict()
@@ -98,6 +141,19 @@ def paper_binary_set(number: int, noise: float = 0.1, seed: int | None = 0) -> S
 
 def paper_group_set(number: int, noise: float = 0.0, seed: int | None = 0) -> Simulated:
     """Grouping sets 1-3 of the published study: 100 rows, two classes, five pairs of identical features.
+
+    Parameters
+    ----------
+    number : int
+        Which set: 1 to 3.
+    noise : float
+        Standard deviation of the noise added to each feature.
+    seed : int or None
+
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
 
     Examples
     --------

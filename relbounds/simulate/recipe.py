@@ -211,6 +211,11 @@ def draw(
         shuffled among them.
     seed : int or None
 
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
+
     Examples
     --------
     >>> sim = draw("binary", n=100, strong=2, weak=0, irrelevant=1, noise=0.5)
@@ -268,6 +273,20 @@ def ordinal(
 ) -> Simulated:
     """Ordered levels with known truth; parameters as in `draw`.
 
+    Parameters
+    ----------
+    n : int
+        Rows.
+    strong, weak, irrelevant : int
+        How many features of each class.
+    groups, n_levels, noise, imbalance, correlation, label_noise, seed
+        As in :func:`draw`.
+
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
+
     Examples
     --------
     >>> sim = ordinal(n=100, n_levels=4, imbalance=0.5)
@@ -295,6 +314,20 @@ def binary(
 ) -> Simulated:
     """Two classes, 0 and 1, with known truth; parameters as in `draw`.
 
+    Parameters
+    ----------
+    n : int
+        Rows.
+    strong, weak, irrelevant : int
+        How many features of each class.
+    groups, noise, imbalance, correlation, label_noise, seed
+        As in :func:`draw`.
+
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
+
     Examples
     --------
     >>> binary(n=40, seed=3).data["y"].tolist().count(1)
@@ -319,6 +352,20 @@ def regression(
     seed: int | None = 0,
 ) -> Simulated:
     """Simulate a numeric response with known truth; parameters as in `draw`.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    strong, weak, irrelevant : int
+        How many features of each class.
+    groups, noise, correlation, label_noise, seed
+        As in :func:`draw`.
+
+    Returns
+    -------
+    Simulated
+        Data, formula and truth.
 
     Examples
     --------

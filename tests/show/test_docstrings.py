@@ -1,36 +1,80 @@
-"""Every public method of a result says what it takes, what it gives, and shows itself at work."""
+"""Every public function and method says what it takes, what it gives, and shows itself at work."""
 
 import inspect
+from importlib import import_module
 
 import pytest
 
 import relbounds as rb
 from relbounds.protocol import Results
-from relbounds.show.comparison import compare_fits
+from relbounds.saving import Kept
 
-KINDS = (Results, rb.RelboundsResults, rb.SvorResults, rb.ForestResults)
-# Their words come from statsmodels, or they only say what a subclass must do.
-BARE = {"plot", "predict", "score"}
+# What a user holds, whether by name or as the answer to a question.
+KINDS = {
+    **{
+        kind.__name__: kind for kind in (Kept, Results, rb.RelboundsResults, rb.SvorResults, rb.ForestResults)
+    },
+    "Comparison": rb.Comparison,
+    **{
+        name.rpartition(".")[2]: getattr(
+            import_module(f"relbounds.{name.rpartition('.')[0]}"), name.rpartition(".")[2]
+        )
+        for name in (
+            "explore.together.Together",
+            "explore.groups.Groups",
+            "explore.cheapest.Choice",
+            "explore.sweep_delta.Sweep",
+            "explore.stability.Stability",
+            "explore.risk.RiskBound",
+            "term_groups.TermGroups",
+        )
+    },
+}
+# They only say what a subclass must do.
+BARE = {"Results.plot", "Results.predict", "Results.score", "Results.facts"}
 
 
-def public_methods():
-    for kind in KINDS:
-        for name, method in vars(kind).items():
-            if name.startswith("_") or not inspect.isfunction(method):
-                continue
-            if kind is Results and name in BARE:
-                continue
-            yield pytest.param(method, id=f"{kind.__name__}.{name}")
-    yield pytest.param(compare_fits, id="compare_fits")
+def functions():
+    for name in rb.__all__:
+        thing = getattr(rb, name)
+        if inspect.isfunction(thing):
+            yield pytest.param(thing, id=name)
+        elif inspect.ismodule(thing):
+            for inner in thing.__all__:
+                if inspect.isfunction(getattr(thing, inner)):
+                    yield pytest.param(getattr(thing, inner), id=f"{name}.{inner}")
+    for name, kind in KINDS.items():
+        for member, method in vars(kind).items():
+            method = getattr(method, "__func__", method)  # class methods
+            if not member.startswith("_") and inspect.isfunction(method) and f"{name}.{member}" not in BARE:
+                yield pytest.param(method, id=f"{name}.{member}")
 
 
-@pytest.mark.parametrize("method", list(public_methods()))
-def test_parameters_returns_examples(method):
-    said = inspect.getdoc(method) or ""
-    takes = [name for name in inspect.signature(method).parameters if name != "self"]
+def facts():
+    for name, kind in KINDS.items():
+        for member, fact in vars(kind).items():
+            if not member.startswith("_") and (isinstance(fact, property) or hasattr(fact, "attrname")):
+                yield pytest.param(getattr(fact, "func", None) or fact.fget, id=f"{name}.{member}")
+
+
+@pytest.mark.parametrize("function", list(functions()))
+def test_parameters_returns_examples(function):
+    said = inspect.getdoc(function) or ""
+    takes = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
     assert "Returns\n-------" in said
     assert ">>> " in said
     if takes:
         assert "Parameters\n----------" in said
         for name in takes:
             assert name in said, f"{name} is not explained"
+
+
+@pytest.mark.parametrize("fact", list(facts()))
+def test_facts_say_what_they_are(fact):
+    assert (inspect.getdoc(fact) or "").strip()
+
+
+def test_help_of_the_figure_lists_every_option():
+    said = inspect.getdoc(rb.RelboundsResults.plot)
+    for name in inspect.signature(rb.RelboundsResults.plot).parameters:
+        assert name == "self" or f"{name}" in said.partition("Returns\n")[0]

@@ -25,6 +25,9 @@ from relbounds.solver.optimum import fit_folds, smallest_C
 
 # The path of C in units of the smallest C at which any feature is used.
 PATH = np.geomspace(1.5, 2e4, 14)
+# Of the path every so many are tried first, then those beside the best of each kind that is behind the best of all by
+# no more than this share of its standard error.
+COARSE, BEHIND = 3, 0.5
 # The grid of epsilon in units of the response's standard deviation.
 TUBES = (0.0, 0.1, 0.25, 0.5)
 # Beyond this many observations, tuning uses a stratified subsample: C is a rate per row and carries over.
@@ -45,7 +48,8 @@ class HeldOut:
 class Tuning:
     """What was chosen, and the cross-validated scores it was chosen by.
 
-    `useless` says that no C makes any feature useful: there is no relation to tune to.
+    `useless` says that no C makes any feature useful: there is no relation to tune to. `path` holds all values of C to
+    choose from, also those that were not tried.
     """
 
     C: float
@@ -58,6 +62,7 @@ class Tuning:
     notes: tuple[str, ...]
     held_out: HeldOut | None = None
     useless: bool = False
+    path: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,18 +109,15 @@ def tune(design: Design, options: Options) -> Tuning:
         return Tuning(1.0, kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", (), useless=True)
     kinds, grids = [kind for kind, _ in useful], [grid for _, grid in useful]
     dealt = deal(design, options)
+    scored = Scored(dealt, kinds, grids, metric)
+    asked = [every(grid, COARSE if options.C is None else 1) for grid in grids]
     with stage("tuning", len(kinds), options.progress) as done:
-        found = run(
-            _score_paths,
-            list(range(len(kinds))),
-            shared=(dealt, kinds, grids, metric),
-            n_jobs=options.n_jobs,
-            client=options.client,
-            progress=done,
-        )
-    table = pd.concat(
-        [tabulate(kind, grids[k], found[k][0], k) for k, kind in enumerate(kinds)], ignore_index=True
-    )
+        scored = scored.more(asked, options)
+        if options.C is None:
+            # only a kind that may still win is looked at more closely, and only beside its best C
+            scored = scored.more(beside_best(scored, options.rule), options)
+        done(len(kinds))
+    table = scored.table
     row = best_row(table, options.rule, metric.larger)
     chosen = table.loc[row]
     k = int(chosen["kind"])
@@ -126,11 +128,86 @@ def tune(design: Design, options: Options) -> Tuning:
         metric=metric.name,
         score=float(chosen["mean"]),
         table=table.drop(columns="kind"),
-        folds=len(found[0][0]),
+        folds=len(dealt.numbers),
         rule="fixed" if isinstance(options.C, float | int) else options.rule,
         notes=dealt.notes,
-        held_out=HeldOut(dealt.rows[dealt.fold >= 0], found[k][1][place][dealt.fold >= 0]),
+        held_out=HeldOut(dealt.rows[dealt.fold >= 0], scored.found[k][place][1][dealt.fold >= 0]),
+        path=tuple(grids[k].tolist()),
     )
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of the values of C tried so far.
+
+    Parameters
+    ----------
+    dealt : Dealt
+    kinds : sequence of ModelKind
+    grids : sequence of ndarray
+        The path of each kind.
+    metric : Metric
+    found : tuple of dict
+        For each kind, by place on its path: (folds,) scores and (n, classes) held-out scores.
+    """
+
+    dealt: Dealt
+    kinds: Sequence[ModelKind]
+    grids: Sequence[FloatArray]
+    metric: Metric
+    found: tuple[dict[int, tuple[FloatArray, FloatArray]], ...] = ()
+
+    def more(self, asked: Sequence[Sequence[int]], options: Options) -> Scored:
+        """Return the same with the scores of further places of each kind's path."""
+        tasks = [(k, tuple(places)) for k, places in enumerate(asked) if len(places)]
+        answers = run(
+            _score_paths,
+            tasks,
+            shared=(self.dealt, self.kinds, self.grids, self.metric),
+            n_jobs=options.n_jobs,
+            client=options.client,
+        )
+        found = [dict(one) for one in self.found] or [{} for _ in self.kinds]
+        for (k, places), (scores, held) in zip(tasks, answers, strict=True):
+            found[k] |= {i: (scores[:, j], held[j]) for j, i in enumerate(places)}
+        return replace(self, found=tuple(found))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each C tried of each kind."""
+        parts = []
+        for k, kind in enumerate(self.kinds):
+            places = sorted(self.found[k])
+            scores = np.column_stack([self.found[k][i][0] for i in places])
+            parts.append(tabulate(kind, self.grids[k][places], scores, k))
+        return pd.concat(parts, ignore_index=True)
+
+
+def every(grid: FloatArray, step: int) -> list[int]:
+    """Return every so many places of a path."""
+    return list(range(0, len(grid), step))
+
+
+def beside_best(scored: Scored, rule: str) -> list[list[int]]:
+    """Return, for each kind that may still win, the places around its best and its chosen C that were not tried.
+
+    A kind is given up when the best of its coarse path is behind that of another by more than so much of its
+    standard error.
+    """
+    table, larger = scored.table, scored.metric.larger
+    parts = [part for _, part in table.groupby("kind", sort=True)]
+    loss = [-part["mean"] if larger else part["mean"] for part in parts]
+    ahead = min(float(one.min()) for one in loss)
+    out = []
+    for k, (part, own) in enumerate(zip(parts, loss, strict=True)):
+        best = own.idxmin()
+        near: set[int] = set()
+        if own[best] <= ahead + BEHIND * float(part.loc[best, "se"]):
+            for row in {int(best), choose(part, rule, larger)}:
+                place = int(np.flatnonzero(scored.grids[k] == part.loc[row, "C"])[0])
+                near |= set(range(place - COARSE + 1, place + COARSE))
+        out.append(sorted(i for i in near - set(scored.found[k]) if 0 <= i < len(scored.grids[k])))
+    return out
 
 
 def best_row(table: pd.DataFrame, rule: str, larger: bool) -> int:
@@ -204,14 +281,16 @@ def subsample(
     return small, rows, float(small.weights.sum() / design.weights.sum()), (note,)
 
 
-def _score_paths(k: int, shared: tuple) -> tuple[FloatArray, FloatArray]:
-    """Fit the path of C without each fold in turn: (folds, path) scores and (path, n, classes) held-out scores."""
+def _score_paths(task: tuple[int, tuple[int, ...]], shared: tuple) -> tuple[FloatArray, FloatArray]:
+    """Fit some C of a kind without each fold in turn: (folds, path) scores and (path, n, classes) held-out scores."""
     dealt, kinds, grids, metric = shared
+    k, places = task
     spec = build(dealt.design, kinds[k])
     prices = np.array([spec.prices(dealt.factors(f)) for f in dealt.numbers])
-    out = np.empty((len(dealt.numbers), len(grids[k])))
-    held = np.full((len(grids[k]), len(dealt.design.y), spec.sizes.classes), np.nan)
-    for i, (f, path) in enumerate(zip(dealt.numbers, fit_folds(spec.model, grids[k], prices), strict=True)):
+    out = np.empty((len(dealt.numbers), len(places)))
+    held = np.full((len(places), len(dealt.design.y), spec.sizes.classes), np.nan)
+    paths = fit_folds(spec.model, grids[k][list(places)], prices)
+    for i, (f, path) in enumerate(zip(dealt.numbers, paths, strict=True)):
         rows = np.flatnonzero(dealt.fold == f)
         for j, v in enumerate(path):
             out[i, j], held[j, rows] = score_on(spec, v, dealt.design, rows, metric)

@@ -57,7 +57,7 @@ def tune_slack(design: Design, options: Options, plain: Tuning) -> Compared:
     base = replace(plain.kind, slack=True, correcting=options.correcting)
     gammas = _listed(options.gamma, GAMMAS)
     residuals = RESIDUALS if options.residual == "auto" else (float(options.residual),)
-    grid = np.unique(own_path(plain)["C"])
+    grid = np.array(plain.path)
     tuned = options.C is None
     tried: list[pd.DataFrame] = []
 
@@ -111,7 +111,7 @@ def tune_student(design: Design, lesson: Lesson, options: Options, plain: Tuning
     metric = family_of(design.family).metric
     dealt = deal(design, options)
     small, numbers = dealt.design, dealt.numbers
-    grid = np.unique(own_path(plain)["C"])
+    grid = np.array(plain.path)
     spec = build(small, plain.kind)
     # C prices one row of full weight: a fold that carries less weight in all needs a larger one
     total = float((design.weights * lesson.weights).sum())

@@ -15,11 +15,10 @@ from relbounds.errors import OptionError, RelboundsWarning
 from relbounds.explore.constrain import need_bounds
 from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.fit import Best, screened
+from relbounds.linear.fit import measure_and_judge
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.noise.evidence import Evidence, Memory
-from relbounds.linear.noise.judge import judge
-from relbounds.linear.ranges import measure_sets
+from relbounds.linear.ranges import not_measured
 from relbounds.linear.table import make_table
 from relbounds.linear.tolerance import find_tolerance, standard_error
 from relbounds.options import Options
@@ -204,17 +203,14 @@ def at_delta(fitted: Fitted, options: Options, memory: Memory) -> tuple[pd.DataF
     Tests and refitted models do not depend on the tolerance and are remembered; what noise reaches in their sets does.
     """
     spec, solution, delta = fitted.spec, fitted.solution, float(options.delta)
-    best = Best(fitted.design, options, fitted.tuning, spec, solution, fitted.norm)
     polytope = equivalent_models(spec, solution, delta, options.tolerance)
     if delta <= fitted.delta and fitted.polytope.active is not None:
         # rows that the larger set does not move across their kink are not moved by a part of it
         polytope = replace(polytope, active=fitted.polytope.active)
-    measured, (polytope,) = measure_sets([polytope], spec.asked, options, screened(best, polytope))
-    evidence = Evidence(
-        fitted.design, options, spec, solution, fitted.norm, delta, polytope, measured, memory
-    )
-    verdicts, found = judge(evidence)
-    table = make_table(spec.asked, solution.v, measured, fitted.norm, verdicts)
+    unknown = not_measured(spec.asked)
+    evidence = Evidence(fitted.design, options, spec, solution, fitted.norm, delta, polytope, unknown, memory)
+    evidence, verdicts, found = measure_and_judge(evidence)
+    table = make_table(spec.asked, solution.v, evidence.measured, fitted.norm, verdicts)
     noise = {str(key): pair[1].upper for key, pair in found.intervals.items()}
     if fitted.privileged is not None and fitted.privileged.teacher is not None:
         taught, high = at_delta(fitted.privileged.teacher, options, Memory())

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning
+from relbounds.linear.at_most import Limits, is_wanted, proved_limits, settle, small_limits
 from relbounds.linear.chance import find_chance
 from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.fitted import Fitted, Help
 from relbounds.linear.model import Spec, build
+from relbounds.linear.noise.ahead import look_ahead, noise_level
 from relbounds.linear.noise.facts import Noise
 from relbounds.linear.noise.judge import Evidence, judge
-from relbounds.linear.ranges import ZERO, Measured, measure_sets
+from relbounds.linear.ranges import ZERO, Measured, measure_sets, not_measured
 from relbounds.linear.table import Verdicts, make_table
 from relbounds.linear.tolerance import Tolerance, find_tolerance
 from relbounds.linear.tuning import Tuning, tune
 from relbounds.options import Options
 from relbounds.solver.optimum import Solution, fit_baseline, smallest_C
-from relbounds.solver.polytope import Polytope
-from relbounds.solver.screen import screen
 
-# With more features than this, those that cannot rise above the noise are screened unless the user says otherwise.
-MANY = 1000
 NO_RELATION = (
     "No relation found: the best model is a constant, since no feature lowers the loss of the thresholds alone. "
     "Every term is irrelevant, that is, not distinguishable from noise."
@@ -78,15 +76,13 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
         return without_bounds(best, [*said, "No bounds were asked for (bounds=False)."], help)
     tolerance = find_tolerance(design, spec, best.solution, options)
     polytope = equivalent_models(spec, best.solution, tolerance.delta, options.tolerance)
-    limits = screened(best, polytope)
-    measured, (polytope,) = measure_sets([polytope], spec.asked, options, limits)
-    evidence = Evidence(design, options, spec, best.solution, best.norm, tolerance.delta, polytope, measured)
-    verdicts, noise = judge(evidence)
-    if limits:
-        said.append(
-            f"{len(limits)} rows were screened: their upper bound is no least one, but proves that they stay "
-            "below what matters."
-        )
+    evidence = Evidence(
+        design, options, spec, best.solution, best.norm, tolerance.delta, polytope, not_measured(spec.asked)
+    )
+    evidence, verdicts, noise = measure_and_judge(evidence)
+    polytope, measured = evidence.polytope, evidence.measured
+    if measured.at_most.any():
+        said.append(at_most_note(int(measured.at_most.sum())))
     said += [*noise.notes, *certificate_notes(best, measured)]
     return Fitted(
         design=design,
@@ -106,26 +102,37 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
     )
 
 
-def screened(best: Best, polytope: Polytope) -> dict[int, float]:
-    """Return upper bounds of the rows that need no linear program: a cheap bound proves them negligible.
+def measure_and_judge(evidence: Evidence) -> tuple[Evidence, Verdicts, Noise]:
+    """Work out bounds, what noise reaches, and classes, in the order that takes least work.
 
-    Worked out on request (``screen=True``), or when there are very many features; only for models without
-    correcting functions, and for terms of one column.
+    Of few terms all bounds come first. Of many, scores say which could be more than noise: these get exact bounds,
+    noise is refitted, and of the others it is only proved that they stay below it.
     """
-    options, spec = best.options, best.spec
-    wanted = options.screen if options.screen is not None else len(spec.asked) > MANY
-    if not wanted or spec.functions or spec.sizes.classes > 1:
-        return {}
-    bound = screen(polytope, best.solution)
-    # Below this share of the largest bound nothing can be told from noise: a cheap guess, only about what to solve.
-    small = 0.02 * best.norm
-    found = {}
-    for i, row in enumerate(spec.asked):
-        if row.key.part == "regular" and row.signed and len(row.functionals[0].variables) == 1:
-            most = float(bound[row.functionals[0].variables[0]])
-            if most <= small:
-                found[i] = most
-    return found
+    options, spec, polytope = evidence.options, evidence.spec, evidence.polytope
+    limits: Limits = {}
+    published = options.control == "published"
+    if is_wanted(spec, options):
+        limits = (
+            small_limits(polytope, evidence.solution, spec.asked, evidence.norm)
+            if published
+            else proved_limits(polytope, evidence.solution, spec.asked, look_ahead(evidence))
+        )
+    measured, (polytope,) = measure_sets([polytope], spec.asked, options, limits)
+    evidence = replace(evidence, polytope=polytope, measured=measured)
+    verdicts, noise = judge(evidence)
+    if limits and not published:
+        noise, level = noise_level(evidence, noise, verdicts)
+        evidence = replace(evidence, measured=settle(measured, polytope, spec.asked, level, options))
+    return evidence, verdicts, noise
+
+
+def at_most_note(count: int) -> str:
+    """Say what "at most" means."""
+    return (
+        f'{count} rows read "<=": these terms are not distinguishable from noise, and it is proved that no equally '
+        "good model uses them more than this, which is no more than noise is used. Their exact bounds may be smaller; "
+        "screen=False computes them."
+    )
 
 
 def nothing_found(best: Best, notes: Sequence[str], help: Help | None = None) -> Fitted:
@@ -141,8 +148,8 @@ def nothing_found(best: Best, notes: Sequence[str], help: Help | None = None) ->
 
 def without_bounds(best: Best, notes: Sequence[str], help: Help | None = None) -> Fitted:
     """Return a fit that predicts only: no bounds, no classes."""
-    empty = np.full(len(best.spec.asked), np.nan)
-    measured = Measured(empty, empty, empty, empty, empty, ("none",) * len(empty), np.zeros(len(empty), bool))
+    measured = not_measured(best.spec.asked)
+    empty = measured.lower
     classes = np.full(len(empty), "", dtype=object)
     return _bare(best, measured, Verdicts(empty, empty, classes), tuple(notes), help, False)
 

@@ -49,7 +49,7 @@ class Measured:
     solver : tuple of str
         The engine that settled each row.
     at_most : ndarray of bool, shape (k,)
-        Rows whose upper bound is no least one: no program was solved, since even it is below what matters.
+        Rows whose ends are proved limits, not reached by a model: even these are below what noise reaches.
     extremes : Extremes or None
         Where the ends are reached; None for a union of sets, and where that would be too much to keep.
     """
@@ -91,6 +91,13 @@ class Extremes:
         return Extremes(self.points[some], self.bounds[some])
 
 
+def not_measured(asked: Sequence[Asked]) -> Measured:
+    """Return bounds that are not known."""
+    empty = np.full(len(asked), np.nan)
+    nothing = np.zeros(len(asked), dtype=bool)
+    return Measured(empty, empty, empty, empty, empty, ("none",) * len(asked), nothing)
+
+
 @dataclass(frozen=True)
 class Range:
     """What is known of one functional over one set: its ends, the points that reach them, what is proved of them."""
@@ -108,7 +115,7 @@ def measure(
     polytopes: Sequence[Polytope],
     asked: Sequence[Asked],
     options: Options,
-    limits: Mapping[int, float] | None = None,
+    limits: Mapping[int, tuple[float, float]] | None = None,
     known: Extremes | None = None,
 ) -> Measured:
     """Return the bounds of every row over a union of sets.
@@ -120,8 +127,9 @@ def measure(
     asked : sequence of Asked
     options : Options
         The solver, and how the work is shared.
-    limits : mapping of int to float, optional
-        Rows, by number, that need no program: their greatest value is at most this.
+    limits : mapping of int to (float, float), optional
+        Rows, by number, that need no program: some model has 0 of them, and none less than minus the first or more
+        than the second.
     known : Extremes, optional
         Those of a set that holds all of these, of the same rows.
     """
@@ -132,7 +140,7 @@ def measure_sets(
     polytopes: Sequence[Polytope],
     asked: Sequence[Asked],
     options: Options,
-    limits: Mapping[int, float] | None = None,
+    limits: Mapping[int, tuple[float, float]] | None = None,
     known: Extremes | None = None,
 ) -> tuple[Measured, tuple[Polytope, ...]]:
     """Return the bounds of every row over a union of sets, and the sets with the rows that turned out to be active.
@@ -155,8 +163,8 @@ def measure_sets(
     at_most = np.zeros(len(asked), dtype=bool)
     for i, row in enumerate(asked):
         if i in limits:
-            most = limits[i]
-            values: tuple[float, ...] = (0.0, most, -most, most, 0.0)
+            below, above = limits[i]
+            values: tuple[float, ...] = (0.0, max(below, above), -below, above, 0.0)
             at_most[i] = True
             names.append("screen")
         else:

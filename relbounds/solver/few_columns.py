@@ -14,6 +14,7 @@ import numpy as np
 
 from relbounds.solver.certificates import pull_of
 from relbounds.solver.columns import Columns
+from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
 from relbounds.solver.tolerances import FINE, NEGLIGIBLE, PROMISED
@@ -69,8 +70,21 @@ def with_columns(polytope: Polytope, chosen: np.ndarray) -> Polytope:
     >>> with_columns(tope, np.array([True, False])).model.q
     1
     """
-    model = polytope.model
-    fewer = replace(
+    return replace(polytope, model=model_with(polytope.model, chosen), start=polytope.start[chosen])
+
+
+def model_with(model: Model, chosen: np.ndarray) -> Model:
+    """Return the model in which only the chosen columns are used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.ones(2))
+    >>> model_with(model, np.array([True, False])).q
+    1
+    """
+    return replace(
         model,
         G=model.G[:, chosen],
         A=model.A[:, chosen],
@@ -80,7 +94,6 @@ def with_columns(polytope: Polytope, chosen: np.ndarray) -> Polytope:
         upper=model.upper[chosen],
         inner=None if model.inner is None else model.inner[chosen],
     )
-    return replace(polytope, model=fewer, start=polytope.start[chosen])
 
 
 Solve = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, Duals]]
@@ -93,6 +106,7 @@ def on_few_columns(
     solve: Solve,
     replaced: Columns | None = None,
     settled: Settled | None = None,
+    accuracy: float = PROMISED,
 ) -> tuple[np.ndarray, Duals]:
     """Return points and multipliers for each direction, solved on columns that all directions share.
 
@@ -109,6 +123,8 @@ def on_few_columns(
         Columns that differ from direction to direction.
     settled : callable, optional
         ``settled(some, duals)`` says which directions need no more, whatever columns would still join.
+    accuracy : float, optional
+        What may be left open, relative to the norm of the baseline.
     """
     model = polytope.model
     p, l, B = polytope.budgets
@@ -124,7 +140,7 @@ def on_few_columns(
             shared = needed_columns(polytope)
         while pending.size:
             chosen = shared | (directions[pending] != 0).any(axis=0)
-            found, own = solve(pending, chosen, FINE)
+            found, own = solve(pending, chosen, FINE * accuracy / PROMISED)
             points[pending] = 0.0
             points[np.ix_(pending, np.flatnonzero(chosen))] = found
             for name in ("lam", "beta", "alpha"):
@@ -136,7 +152,7 @@ def on_few_columns(
             offered = (own.lam @ p)[:, None] * model.penalty
             with np.errstate(all="ignore"):
                 cost = np.where(chosen, 0.0, (pull - offered) / model.penalty) * B[0] / p[0]
-            cost[cost <= NEGLIGIBLE * PROMISED * polytope.size] = 0.0
+            cost[cost <= NEGLIGIBLE * accuracy * polytope.size] = 0.0
             joining = np.argsort(-cost, axis=1)[:, :JOINING]
             for row, columns_of in zip(cost, joining, strict=True):
                 shared[columns_of[row[columns_of] > 0]] = True

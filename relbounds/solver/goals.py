@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from relbounds.solver.predictor_corrector import State, Stop
+from relbounds.solver.tolerances import PROMISED
 
 # What an iterate leaves open is its gap and, with this weight, what its dual residual lacks: both the iterate and the
 # optimum may have the whole norm. Less would stop directions whose bound is then not proved; more costs iterations.
@@ -33,6 +34,8 @@ class Goals:
         Several races at once: the race each direction runs in, in the place of `race`.
     ahead : ndarray
         The largest value known so far in each of these races.
+    accuracy : float
+        What may be left open of the others, relative to the norm of the baseline.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Goals:
     stopped: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     group: np.ndarray | None = None
     ahead: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    accuracy: float = PROMISED
 
     def stop(self, which: np.ndarray, d: np.ndarray, offset: np.ndarray) -> Stop:
         """Return the rule for a run of the directions `which`, given in core units with the constant they add."""
@@ -80,7 +84,9 @@ class Goals:
         """Return the goals of some directions."""
         below = None if self.below is None else self.below[some]
         group = None if self.group is None else self.group[some]
-        return Goals(below, self.race, self.best, self.enough, self.stopped[some], group, self.ahead)
+        return Goals(
+            below, self.race, self.best, self.enough, self.stopped[some], group, self.ahead, self.accuracy
+        )
 
 
 def make_goals(
@@ -92,6 +98,7 @@ def make_goals(
     enough: float = np.inf,
     group: np.ndarray | None = None,
     ahead: np.ndarray | None = None,
+    accuracy: float = PROMISED,
 ) -> Goals:
     """Return the goals of `count` directions.
 
@@ -101,4 +108,4 @@ def make_goals(
     [False, False]
     """
     known = np.zeros(0) if ahead is None else np.array(ahead, dtype=float)
-    return Goals(below, race, best, enough, np.zeros(count, dtype=bool), group, known)
+    return Goals(below, race, best, enough, np.zeros(count, dtype=bool), group, known, accuracy)

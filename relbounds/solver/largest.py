@@ -56,6 +56,7 @@ def push_largest(
     enough: float | None = None,
     *,
     known: np.ndarray | None = None,
+    accuracy: float = PROMISED,
 ) -> Largest:
     """Return the largest of the maxima of ``direction . v`` over the polytope.
 
@@ -72,6 +73,8 @@ def push_largest(
     known : ndarray, shape (k,), optional
         Upper bounds that are known before: directions are tried from the largest down, and left out where another
         one has reached more.
+    accuracy : float, optional
+        What may be left open, relative to the norm of the baseline.
 
     Examples
     --------
@@ -87,7 +90,7 @@ def push_largest(
     bound = np.full(len(directions), np.inf) if known is None else np.array(known, dtype=float)
     raced = find_engine(solver).name == "batch"
     limit = np.inf if enough is None else float(enough)
-    promised = PROMISED * polytope.size
+    promised = accuracy * polytope.size
     step = chunk_size(int(first_active(polytope).sum()) + polytope.model.a.size)
     value, which = -np.inf, -1
     # a direction that fell behind an overestimate, or whose bound was not proved, is pushed again on its own account
@@ -99,7 +102,7 @@ def push_largest(
             if not some.size:
                 break
             if race:
-                goals = make_goals(some.size, race=True, best=value, enough=limit)
+                goals = make_goals(some.size, race=True, best=value, enough=limit, accuracy=accuracy)
                 answer = push_batch(polytope, directions[some], goals)
                 pushed = certified(polytope, directions[some], answer, None, "batch")
             else:

@@ -11,17 +11,31 @@ from relbounds.errors import SolverError
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.certificates import dual_bound
 from relbounds.solver.engines.simplex import least_objective
+from relbounds.solver.few_columns import model_with
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core, State, make_state
+from relbounds.solver.pricing import (
+    SHORT,
+    Found,
+    Problems,
+    first_columns,
+    fit_few,
+    has_many,
+    join_columns,
+    more_than_few,
+    overpull,
+)
 from relbounds.solver.reduced import Duals, Reduced, reduce
 from relbounds.solver.starts import find_inside
-from relbounds.solver.tolerances import EXACT, LEFT_OUT, OPTIMAL, TOUCHING
+from relbounds.solver.tolerances import EXACT, FACE, LEFT_OUT, NEGLIGIBLE, OPTIMAL, TOUCHING
 
 # Entries of one array of a batch; more C than fit are run one batch after the other.
 ENTRIES = 4_000_000
 # Folds are worked on together while all their rows and C make up no more entries than this.
 TOGETHER = 100_000
+# Which of many columns are of use at all is asked at this accuracy.
+ROUGH = 1e-4
 
 
 @dataclass(frozen=True)
@@ -209,6 +223,21 @@ def fit_weighted(
     """
     prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
     each = np.broadcast_to(np.asarray(C, dtype=float), len(prices))
+    # a path is worth it sooner: where a model has no loss left, it is the best one at every larger C
+    path = each.size > 0 and each.min() < each.max() and more_than_few(model)
+    if linear is None and (has_many(model) or path):
+
+        def solve(some: np.ndarray, chosen: np.ndarray, gap: float) -> Found:
+            return _weighted(model_with(model, chosen), each[some], prices[some], gap, None)
+
+        return fit_few(model, Problems(each, prices), solve, gap)
+    return _weighted(model, each, prices, gap, linear)[0]
+
+
+def _weighted(
+    model: Model, each: np.ndarray, prices: np.ndarray, gap: float, linear: np.ndarray | None
+) -> Found:
+    """Return the optimal variables for each row of prices, and the multipliers of loss rows and hard rows."""
     reduced = priced_core(replace(model, c=prices.max(axis=0, initial=0.0)))
     core = reduced.core
     slopes = np.tile(model.linear, (len(prices), 1)) if linear is None else np.asarray(linear, dtype=float)
@@ -217,6 +246,7 @@ def fit_weighted(
     # an interior point needs every price above 0: what is left of a row left out cannot be seen in the objective
     own = np.maximum(own, LEFT_OUT * own.mean(axis=1, keepdims=True))
     out = np.empty((len(prices), model.q))
+    beta, alpha = np.empty((len(prices), model.h.size)), np.empty((len(prices), model.a.size))
     step = max(1, ENTRIES // max(core.h.size + core.a.size, 1))
     for first in range(0, len(prices), step):
         here = slice(first, first + step)
@@ -230,7 +260,9 @@ def fit_weighted(
             stop=accurate(core, slopes[here], gap),
         )
         out[here] = reduced.back(states.v)
-    return out
+        duals = reduced.duals(states.z4, states.alpha, states.lam)
+        beta[here], alpha[here] = duals.beta, duals.alpha
+    return out, beta, alpha
 
 
 def smallest_C(model: Model) -> float:
@@ -247,6 +279,27 @@ def smallest_C(model: Model) -> float:
     >>> round(smallest_C(model), 4)
     0.25
     """
+    if has_many(model):
+        return _smallest_of_few(model)
+    return _smallest(model)[0]
+
+
+def _smallest_of_few(model: Model) -> float:
+    """Return the smallest useful C, found on the columns that are of use first."""
+    chosen = first_columns(model)
+    while True:
+        C, beta, alpha = _smallest(model_with(model, chosen))
+        # columns that no C makes useful say nothing of the others
+        if not np.isfinite(C):
+            return C if chosen.all() else _smallest(model)[0]
+        # multipliers that hold these columns at the slope where the first begins to be of use
+        over = overpull(model, beta[None, :], alpha[None, :], 0.5 / C)
+        if not join_columns(chosen, over, SHORT * NEGLIGIBLE).any():
+            return C
+
+
+def _smallest(model: Model) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the smallest useful C, and multipliers of loss rows and hard rows that prove it."""
     reduced = priced_core(model)
     core = reduced.core
     total = float(core.c.sum()) + float(np.abs(model.linear).sum())
@@ -259,10 +312,11 @@ def smallest_C(model: Model) -> float:
         start = priced_start(tight, reduced, np.ones(1), np.zeros(1), np.full(1, little))
         found = interior.solve(tight, d, start, np.full(1, 1e-10 * total))
         # the gap leaves the slope uncertain by a millionth of its natural size: below that it is zero
+        duals = reduced.duals(found.z4, found.alpha, found.lam)
         if found.lam[0, 0] > 1e-9 * total / little:
-            return 0.5 / float(found.lam[0, 0])
+            return 0.5 / float(found.lam[0, 0]), duals.beta[0], duals.alpha[0]
         if little >= largest:
-            return float("inf")
+            return float("inf"), duals.beta[0], duals.alpha[0]
         little = min(1e3 * little, largest)
 
 
@@ -276,6 +330,39 @@ def priced_core(model: Model) -> Reduced:
 
 def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> list[Solution]:
     prices = np.asarray(Cs, dtype=float)
+    if has_many(model):
+        found = [_fit_few(model, float(C), accuracy, exact) for C in prices]
+        return [
+            one
+            if one.certified <= max(OPTIMAL, accuracy)
+            else _fit_all(model, np.array([C]), accuracy, exact)[0]
+            for C, one in zip(prices, found, strict=True)
+        ]
+    return _fit_all(model, prices, accuracy, exact)
+
+
+def _fit_few(model: Model, C: float, accuracy: float, exact: bool) -> Solution:
+    """Return the optimum, fitted on the columns it has a use for; what it proves holds for all columns."""
+    chosen = first_columns(model)
+    one = np.ones((1, model.h.size)) * model.c
+    rough = SHORT * ROUGH
+    while True:
+        _, beta, alpha = _weighted(model_with(model, chosen), np.full(1, C), one, ROUGH, None)
+        if not join_columns(chosen, overpull(model, beta, alpha), rough).any():
+            break
+    while True:
+        small = _fit_all(model_with(model, chosen), np.array([C]), accuracy, exact)[0]
+        over = overpull(model, small.dual[None, :], small.alpha[None, :])
+        # columns that may be used in the place of others without a loss belong to the optimal face
+        if not join_columns(chosen, over, -FACE if exact else accuracy).any():
+            break
+    v = np.zeros(model.q)
+    v[chosen] = small.v
+    return _certified(model, C, v, small.dual, small.alpha)
+
+
+def _fit_all(model: Model, prices: np.ndarray, accuracy: float, exact: bool) -> list[Solution]:
+    """Return the optimum at each C, fitted on all columns."""
     reduced = priced_core(model)
     step = max(1, ENTRIES // max(reduced.core.h.size + reduced.core.a.size, 1))
     found: list[Solution] = []

@@ -36,6 +36,25 @@ def screen(polytope: Polytope, solution: Solution) -> np.ndarray:
     >>> screen(tope, found)[1] < 0.2
     np.True_
     """
+    return np.maximum(*screen_ends(polytope, solution))
+
+
+def screen_ends(polytope: Polytope, solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """Return upper bounds on ``-v_j`` and on ``v_j`` over the polytope for every variable; see `screen`.
+
+    The rows push a variable one way, so the other way hardly any of it can be used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.optimum import fit_baseline
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> found = fit_baseline(model, 1.0)
+    >>> low, high = screen_ends(Polytope(model, norm=1.1, loss=0.1, start=found.v), found)
+    >>> bool(low[0] < 0.2), round(float(high[0]), 6)
+    (True, 1.1)
+    """
     model, C = polytope.model, solution.C
     if polytope.joint is not None and polytope.joint[0] == C:
         most, reach = polytope.joint[1], 2.0 * polytope.joint[1]
@@ -43,7 +62,7 @@ def screen(polytope: Polytope, solution: Solution) -> np.ndarray:
         assert polytope.norm is not None and polytope.loss is not None
         most, reach = 0.5 * polytope.norm + C * polytope.loss, polytope.norm
     else:
-        return np.full(model.q, np.inf)
+        return np.full(model.q, np.inf), np.full(model.q, np.inf)
     pushed = solution.dual @ model.G + solution.alpha @ model.A - C * model.linear
     value = float(solution.dual @ model.h + solution.alpha @ model.a)
     penalised = model.penalty > 0
@@ -51,13 +70,17 @@ def screen(polytope: Polytope, solution: Solution) -> np.ndarray:
         over = float(np.max(np.where(penalised, np.abs(pushed) / (0.5 * model.penalty), 0.0), initial=0.0))
     if over > 1.0:
         if model.linear.any():
-            return np.where(penalised, reach / np.where(penalised, model.penalty, 1.0), np.inf)
+            all_of_it = np.where(penalised, reach / np.where(penalised, model.penalty, 1.0), np.inf)
+            return all_of_it, all_of_it
         # shrunk multipliers are still multipliers
         pushed, value = pushed / over, value / over
     # what is left of the balance of free variables can only help as far as these reach
     loose = np.where(penalised, 0.0, np.abs(pushed))
     value -= float(loose @ np.where(penalised, 0.0, largest_values(polytope)))
-    with np.errstate(all="ignore"):
-        bound = max(most - value, 0.0) / (0.5 * model.penalty - np.abs(pushed))
-        bound = np.where(np.isfinite(bound) & (bound >= 0), bound, np.inf)
-        return np.where(penalised, np.minimum(bound, reach / model.penalty), np.inf)
+    ends = []
+    for push in (-pushed, pushed):
+        with np.errstate(all="ignore"):
+            bound = max(most - value, 0.0) / (0.5 * model.penalty - push)
+            bound = np.where(np.isfinite(bound) & (bound >= 0), bound, np.inf)
+            ends.append(np.where(penalised, np.minimum(bound, reach / model.penalty), np.inf))
+    return ends[0], ends[1]

@@ -62,6 +62,9 @@ SIMPLEX = 1e-10
 LEFT_OUT = 1e-9
 # A column is left out as long as what it may add is below this share of the promised accuracy.
 NEGLIGIBLE = 0.02
+# A column that the rows pull at as hard as its penalty holds it, up to this share, belongs to the optimal face: copies
+# of a column are pulled at alike. Larger takes more columns than needed, smaller takes rounding for a difference.
+FACE = 1e-7
 # The least that is added to the diagonal of a matrix scaled to have ones there: a few units of rounding. More slows
 # the last iterations, less lets factorisations fail.
 RIDGE = 1e-15

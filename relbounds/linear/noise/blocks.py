@@ -26,11 +26,15 @@ from relbounds.solver.largest import push_largest
 from relbounds.solver.optimum import Solution, fit_baseline
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.refitted import best_refitted, push_refitted
-from relbounds.solver.screen import screen
+from relbounds.solver.screen import screen, screen_ends
 from relbounds.solver.tolerances import OPTIMAL
 
 # Refits go into one run unless merging leaves fewer rows than this share of them, or one program has more entries.
 FEW_MERGED, LARGEST = 0.8, 2_000_000
+# Of more rows than this, only so many of those that the best model uses, and of those it is close to using, race.
+MANY_ROWS, FEW = 120, 8
+# What noise reaches is then found to this accuracy, relative to the norm: the digits that tables show.
+SHOWN = 1e-3
 # Entries of a part beyond which refits are not remembered for other tolerances.
 MOST_REMEMBERED = 1_000_000
 
@@ -179,12 +183,15 @@ def _least_of_terms(task: Together, evidence: Evidence, own: Columns, v: FloatAr
 def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, int]:
     """Return the largest of the rows' greatest relevances, and which row has it.
 
-    All directions race in one run, from the largest cheap bound down.
+    All directions race in one run, from the largest cheap bound down. Of very many rows only those race that the best
+    model uses most, or is closest to using: the largest of these is hardly less than the largest of all.
     """
     if found.polytope is None or not rows:
         return 0.0, -1
     bound = screen(found.polytope, found.solution)
     q = found.polytope.model.q
+    if len(rows) > MANY_ROWS:
+        return _largest_of_few(found, rows, solver)
     exact = [(k, f) for k, row in enumerate(rows) for f in row.functionals if f.exact]
     tops = [abs(f.tops) @ bound[list(f.variables)] for _, f in exact]
     best, which = 0.0, -1
@@ -198,6 +205,41 @@ def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float,
         if not all(f.exact for f in row.functionals):
             value = greatest(found.polytope, row, solver)
             best, which = max((best, which), (value, k))
+    return best, which
+
+
+def _largest_of_few(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, int]:
+    """Return the largest of the greatest relevances among the few rows that are likely to have it."""
+    assert found.polytope is not None
+    ends = screen_ends(found.polytope, found.solution)
+    v = np.abs(found.solution.v)
+    each = [
+        (k, f, sign, float(end[f.variables[0]]))
+        for k, row in enumerate(rows)
+        for f in row.functionals
+        if f.signed and len(f.variables) == 1
+        for sign, end in zip((-1.0, 1.0), ends, strict=True)
+    ]
+    near = sorted(range(len(each)), key=lambda i: -each[i][3])
+    used = sorted(
+        (
+            i
+            for i in near
+            if v[each[i][1].variables[0]] > 0 and each[i][2] * found.solution.v[each[i][1].variables[0]] > 0
+        ),
+        key=lambda i: -v[each[i][1].variables[0]],
+    )
+    some = list(dict.fromkeys([*used[:FEW], *[i for i in near if v[each[i][1].variables[0]] == 0.0][:FEW]]))
+    best, which = 0.0, -1
+    if some:
+        directions = np.vstack([each[i][2] * each[i][1].directions(found.polytope.model.q)[:1] for i in some])
+        known = np.array([each[i][3] for i in some])
+        top = push_largest(found.polytope, directions, solver, known=known, accuracy=SHOWN)
+        if top.value > best:
+            best, which = float(top.value), each[some[top.which]][0]
+    for k, row in enumerate(rows):
+        if not (row.signed and all(len(f.variables) == 1 for f in row.functionals)):
+            best, which = max((best, which), (greatest(found.polytope, row, solver), k))
     return best, which
 
 

@@ -98,9 +98,8 @@ class Shared:
 def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Response) -> Tested:
     """Test the terms of one part: p-values with the promise for all of them together."""
     part = terms[0].part
-    asked = ("scores", part, hash(response.y.tobytes()))
-    score, stands = evidence.memory.recall(asked, lambda: _scores(evidence, terms, response))
-    places = [_place(evidence, term) for term in terms]
+    score, stands = score_terms(evidence, terms, response)
+    places = _places(evidence, terms)
     upper = evidence.measured.upper[places]
     # only what some equivalent model does without can be replaced
     dispensable = evidence.measured.lower[places] <= ZERO * evidence.norm
@@ -111,16 +110,12 @@ def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Respon
     # a term that says what needed ones say is held against noise like any other; where nothing looks like noise,
     # permuted stand-ins show what noise in their place would reach
     block = tuple(t for t in stands.left if t in noise or t not in free) or aside
-    found: list[BlockValues] = []
-    if block and upper[list(block)].max() > 0:
-        rows = tuple(evidence.spec.asked[i] for i in places)
-        shared = Shared(evidence, part, rows, tuple(term.columns for term in terms), block)
-        count = enough(REFITS, max(evidence.options.alpha, RAREST), 1)
-        # privileged terms are tested against two kinds of slack, often with the same block of noise
-        found = evidence.memory.recall(("noise", part, block, evidence.delta), lambda: _refits(shared, count))
+    found = _block_values(evidence, terms, block) if block and upper[list(block)].max() > 0 else []
     reached = [one.largest for one in found]
     usable = upper > max(reached, default=0.0)
     usable[free] |= upper[free] > (float(np.median(reached)) if noise and found else 0.0)
+    # rows without exact bounds are those that scores tell from noise in neither part
+    usable &= ~evidence.measured.at_most[places]
     verdict = combine(score, stands, usable, evidence.options.alpha)
     population, intervals = _noise(evidence, found)
     names = [term.name for term in terms]
@@ -148,6 +143,17 @@ def _standin_notes(names: Sequence[str], place: Mapping[int, tuple[int, ...]]) -
         "No effect of its own was found for these terms, but each says what others say (in brackets) and can take "
         f"their place: {'; '.join(each[:NAMED])}{more}.",
     )
+
+
+def score_terms(
+    evidence: Evidence, terms: Sequence[DesignTerm], response: Response
+) -> tuple[ScoreFound, StandIns]:
+    """Test for effects of their own, and for terms that say what those say; once for all tolerances."""
+    asked = ("scores", terms[0].part, hash(response.y.tobytes()))
+    found: tuple[ScoreFound, StandIns] = evidence.memory.recall(
+        asked, lambda: _scores(evidence, terms, response)
+    )
+    return found
 
 
 def _scores(
@@ -186,8 +192,33 @@ def enough(draws: int, level: float, least: int = 2) -> int:
     return max(draws, int(np.ceil(least / level - 1e-9)) - 1)
 
 
-def _place(evidence: Evidence, term: DesignTerm) -> int:
-    return next(i for i, row in enumerate(evidence.spec.asked) if row.key == RowKey(term.part, term.name))
+def _places(evidence: Evidence, terms: Sequence[DesignTerm]) -> list[int]:
+    """Return the rows of the terms."""
+    where = {row.key: i for i, row in enumerate(evidence.spec.asked)}
+    return [where[RowKey(term.part, term.name)] for term in terms]
+
+
+def _block_values(
+    evidence: Evidence, terms: Sequence[DesignTerm], block: tuple[int, ...]
+) -> list[BlockValues]:
+    """Permute a block of terms together, as often as shows what one in twenty reaches, and fit again."""
+    part = terms[0].part
+    rows = tuple(evidence.spec.asked[i] for i in _places(evidence, terms))
+    shared = Shared(evidence, part, rows, tuple(term.columns for term in terms), block)
+    count = enough(REFITS, max(evidence.options.alpha, RAREST), 1)
+    # privileged terms are tested against two kinds of slack, often with the same block of noise
+    found: list[BlockValues] = evidence.memory.recall(
+        ("noise", part, block, evidence.delta), lambda: _refits(shared, count)
+    )
+    return found
+
+
+def block_noise(
+    evidence: Evidence, terms: Sequence[DesignTerm], block: tuple[int, ...]
+) -> tuple[Population, tuple[Interval, Interval]] | None:
+    """Return how relevant a block of terms looks in refits after it was permuted; None where none was fitted."""
+    population, intervals = _noise(evidence, _block_values(evidence, terms, block))
+    return None if population is None or intervals is None else (population, intervals)
 
 
 def _refits(shared: Shared, count: int) -> list[BlockValues]:

@@ -21,7 +21,7 @@ from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
 from relbounds.linear.noise.fwer import DRAWS, MANY_ROWS, NAMED, Tested, enough, test_terms
 from relbounds.linear.noise.levels import holm
-from relbounds.linear.noise.many import many_test, step_up
+from relbounds.linear.noise.many import ManyFound, many_test, step_up
 from relbounds.linear.noise.own import own_test
 from relbounds.linear.noise.probes import draw_populations, probe_notes
 from relbounds.linear.noise.smooth import Response
@@ -288,18 +288,9 @@ def _write_levels(sheet: _Sheet, terms: Sequence[DesignTerm], adjusted: FloatArr
 def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
     """Single terms against their permuted values, Benjamini-Hochberg."""
     sheet = _Sheet(evidence)
-    design = evidence.design
     notes: list[str] = []
     terms = tested_terms(evidence)
-    blocks = [columns_of(evidence, term) for term in terms]
-    found = many_test(
-        blocks,
-        response_of(evidence),
-        draws=MANY_DRAWS,
-        rng=stream(evidence.options.seed, "score test"),
-        adjust=design.adjust if design.adjust.shape[1] else None,
-        cluster=design.cluster,
-    )
+    found = many_terms(evidence, terms)
     own: dict[RowKey, float] = {}
     keys = [RowKey(term.part, term.name) for term in terms]
     for part in ("regular", "privileged"):
@@ -322,6 +313,23 @@ def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
     # permuted values of all terms are pooled: a p-value can be as small as one over their number
     notes += own_notes(own, evidence.options.alpha)
     return sheet.verdicts, Noise("fdr", permutations=found.draws * len(terms), own=own, notes=tuple(notes))
+
+
+def many_terms(evidence: Evidence, terms: Sequence[DesignTerm]) -> ManyFound:
+    """Test each term by itself; once for all tolerances."""
+    design = evidence.design
+    found: ManyFound = evidence.memory.recall(
+        "many",
+        lambda: many_test(
+            [columns_of(evidence, term) for term in terms],
+            response_of(evidence),
+            draws=MANY_DRAWS,
+            rng=stream(evidence.options.seed, "score test"),
+            adjust=design.adjust if design.adjust.shape[1] else None,
+            cluster=design.cluster,
+        ),
+    )
+    return found
 
 
 def columns_of(evidence: Evidence, term: DesignTerm) -> FloatArray:

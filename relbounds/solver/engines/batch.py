@@ -21,7 +21,7 @@ from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.reduced import Duals, Reduced, is_lossless, reduce
 from relbounds.solver.starts import Ready, balanced, prepare
-from relbounds.solver.tolerances import FINE
+from relbounds.solver.tolerances import FINE, PROMISED
 
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
@@ -115,7 +115,8 @@ def push_batch(polytope: Polytope, directions: np.ndarray, goals: Goals | None =
         answer = _push_few(polytope, directions, goals)
         if answer is not None:
             return answer
-    return _push_all(polytope, directions, goals)
+    gap = FINE if goals is None else FINE * goals.accuracy / PROMISED
+    return _push_all(polytope, directions, goals, gap)
 
 
 def _push_few(polytope: Polytope, directions: np.ndarray, goals: Goals | None) -> Answer | None:
@@ -139,7 +140,8 @@ def _push_few(polytope: Polytope, directions: np.ndarray, goals: Goals | None) -
             return np.zeros(some.size, dtype=bool)
         return dual_bound(polytope, directions[some], duals) <= goals.below[some]
 
-    points, duals = on_few_columns(polytope, directions, solve, settled=settled)
+    accuracy = PROMISED if goals is None else goals.accuracy
+    points, duals = on_few_columns(polytope, directions, solve, settled=settled, accuracy=accuracy)
     B = len(directions)
     return None if empty else Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 

@@ -1,0 +1,165 @@
+"""Rows of a table that need no exact bound, only a proof that they stay below what noise reaches.
+
+With hundreds of features most are noise, and nobody reads how far exactly an equally good model could use each of them.
+Multipliers prove an upper bound long before it is the least one. Section "At most" of docs/method.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from relbounds.linear.asked import Asked, Functional
+from relbounds.linear.families.rows import FloatArray
+from relbounds.linear.model import Spec
+from relbounds.linear.ranges import Measured, measure
+from relbounds.options import Options
+from relbounds.parallel import chunks, run
+from relbounds.progress import stage
+from relbounds.solver.engines.dispatch import push_many
+from relbounds.solver.optimum import Solution
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.screen import screen_ends
+
+# With more rows than this, those that noise could as well be are bounded only as far as needed, unless the user says
+# otherwise. Fewer are quick, and exact bounds are what what-ifs start from.
+MANY = 120
+# The same for the published control, whose classes go by upper bounds: there only limits below this share of the norm
+# are taken for bounds, since probes reach more.
+VERY_MANY, SMALL = 1000, 0.02
+# Directions per task: fixed, so that the pieces of work do not depend on the number of workers.
+CHUNK = 64
+
+BOUNDS = ("lower", "upper", "signed_lower", "signed_upper", "gap", "at_most")
+# Proved limits of a row: no model of the set has less than minus the first, or more than the second.
+Limits = Mapping[int, tuple[float, float]]
+
+
+def is_wanted(spec: Spec, options: Options) -> bool:
+    """Say whether rows that noise could as well be are to have proved limits instead of exact bounds."""
+    if spec.functions or spec.sizes.classes > 1:
+        return False
+    many = VERY_MANY if options.control == "published" else MANY
+    return options.screen if options.screen is not None else len(spec.asked) > many
+
+
+def proved_limits(
+    polytope: Polytope, solution: Solution, asked: Sequence[Asked], exact: frozenset[int]
+) -> dict[int, tuple[float, float]]:
+    """Return limits, proved by the best model's multipliers, for rows that some model of the set does without.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set.
+    solution : Solution
+        The best model.
+    asked : sequence of Asked
+    exact : frozenset of int
+        Rows that are to have exact bounds, and get no limits.
+    """
+    low, high = screen_ends(polytope, solution)
+    out = {}
+    for i, row in enumerate(asked):
+        if i in exact or row.key.part != "regular" or not row.signed or len(row.functionals) > 1:
+            continue
+        variables = row.functionals[0].variables
+        if len(variables) == 1 and _does_without(polytope, solution.v, variables[0]):
+            out[i] = float(low[variables[0]]), float(high[variables[0]])
+    return out
+
+
+def small_limits(
+    polytope: Polytope, solution: Solution, asked: Sequence[Asked], norm: float
+) -> dict[int, tuple[float, float]]:
+    """Return the limits that are small beside anything noise reaches."""
+    found = proved_limits(polytope, solution, asked, frozenset())
+    return {i: ends for i, ends in found.items() if max(ends) <= SMALL * norm}
+
+
+def _does_without(polytope: Polytope, v: FloatArray, variable: int) -> bool:
+    """Say whether the best model, or the best model without this variable, has none of it and is in the set."""
+    if v[variable] == 0.0:
+        return True
+    without = v.copy()
+    without[variable] = 0.0
+    return polytope.excess_of(without) <= 0.0
+
+
+def settle(
+    measured: Measured, polytope: Polytope, asked: Sequence[Asked], level: float, options: Options
+) -> Measured:
+    """Return the bounds with every limit proved to be at most a level, or else replaced by exact bounds.
+
+    Parameters
+    ----------
+    measured : Measured
+        Bounds; those of the rows `at_most` are limits.
+    polytope : Polytope
+        The set.
+    asked : sequence of Asked
+    level : float
+        What noise reaches, in units of the variables.
+    options : Options
+    """
+    open_ = [int(i) for i in np.flatnonzero(measured.at_most & (measured.upper > level))]
+    ends = [
+        (i, sign)
+        for i in open_
+        for sign, limit in ((-1.0, -measured.signed_lower[i]), (1.0, measured.signed_upper[i]))
+        if limit > level
+    ]
+    if not ends:
+        return measured
+    pieces = [[ends[k] for k in piece] for piece in chunks(len(ends), CHUNK)]
+    with stage("limits", len(ends), options.progress) as done:
+        found = run(
+            _push_ends,
+            pieces,
+            shared=(polytope, [row.functionals[0] for row in asked], level, options.solver),
+            n_jobs=options.n_jobs,
+            client=options.client,
+            progress=lambda tasks_done: done(CHUNK * tasks_done),
+        )
+    low, high = measured.signed_lower.copy(), measured.signed_upper.copy()
+    beyond = set()
+    for (i, sign), limit in zip(ends, np.concatenate(found), strict=True):
+        if limit > level:
+            beyond.add(i)
+        elif sign < 0:
+            low[i] = -limit
+        else:
+            high[i] = limit
+    upper = np.where(measured.at_most, np.maximum(-low, high), measured.upper)
+    settled = replace(measured, upper=upper, signed_lower=low, signed_upper=high)
+    return _exactly(settled, polytope, asked, sorted(beyond), options)
+
+
+def _push_ends(
+    ends: list[tuple[int, float]], shared: tuple[Polytope, list[Functional], float, str]
+) -> FloatArray:
+    """Return proved limits along some directions, at most the level where that is true; infinite elsewhere."""
+    polytope, functionals, level, solver = shared
+    directions = np.zeros((len(ends), polytope.model.q))
+    for row, (i, sign) in enumerate(ends):
+        directions[row, list(functionals[i].variables)] = sign * functionals[i].tops[0]
+    pushed = push_many(polytope, directions, solver, below=level)
+    return np.where(pushed.feasible & (pushed.bound <= level), pushed.bound, np.inf)
+
+
+def _exactly(
+    measured: Measured, polytope: Polytope, asked: Sequence[Asked], rows: Sequence[int], options: Options
+) -> Measured:
+    """Return the bounds with those of some rows exact."""
+    if not rows:
+        return measured
+    found = measure([polytope], [asked[i] for i in rows], options)
+    out = {name: getattr(measured, name).copy() for name in BOUNDS}
+    for name, values in out.items():
+        values[rows] = getattr(found, name)
+    solver = list(measured.solver)
+    for i, name in zip(rows, found.solver, strict=True):
+        solver[i] = name
+    return replace(measured, **out, solver=tuple(solver))

@@ -1,0 +1,62 @@
+"""A look at the terms before any bound is known, and what noise reaches, so that bounds go only as far as needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from relbounds.linear.asked import RowKey
+from relbounds.linear.noise.evidence import Evidence
+from relbounds.linear.noise.facts import Noise, NoiseKey
+from relbounds.linear.noise.fwer import block_noise, score_terms
+from relbounds.linear.noise.judge import many_terms, response_of, tested_terms
+from relbounds.linear.noise.standins import SHARE
+from relbounds.linear.table import Verdicts
+
+
+def look_ahead(evidence: Evidence) -> frozenset[int]:
+    """Return the rows whose class may depend on their bounds.
+
+    These are terms with an effect of their own and those that may stand in for them. Any other is not distinguishable
+    from noise, whatever its bounds.
+    """
+    terms = tested_terms(evidence)
+    if evidence.options.control == "fdr":
+        chosen = np.flatnonzero(many_terms(evidence, terms).p_adjusted <= evidence.options.alpha).tolist()
+    else:
+        score, stands = score_terms(evidence, terms, response_of(evidence))
+        level = evidence.options.alpha * (1 - SHARE)
+        aside = [t for t, p in zip(stands.left, stands.p_adjusted, strict=True) if p <= level]
+        chosen = [*score.order, *aside]
+    keys = {RowKey(terms[t].part, terms[t].name) for t in chosen}
+    return frozenset(i for i, row in enumerate(evidence.spec.asked) if row.key in keys)
+
+
+def noise_level(evidence: Evidence, noise: Noise, verdicts: Verdicts) -> tuple[Noise, float]:
+    """Return what noise reaches, in units of the variables: from the refits there are, or from new ones.
+
+    The level is 0, which nothing stays below, where no term looks like noise.
+    """
+    key = NoiseKey("regular")
+    if key not in noise.intervals and noise.control == "fdr":
+        terms = tested_terms(evidence)
+        irrelevant = {
+            row.key
+            for row, relevance in zip(evidence.spec.asked, verdicts.relevance, strict=True)
+            if relevance == "irrelevant"
+        }
+        block = tuple(t for t, term in enumerate(terms) if RowKey(term.part, term.name) in irrelevant)
+        values = block_noise(evidence, terms, block) if block else None
+        if values is not None:
+            population, intervals = values
+            noise = replace(
+                noise,
+                intervals={**noise.intervals, key: intervals},
+                populations={**noise.populations, key: population},
+                refits=len(population.upper),
+                block=tuple((terms[t].part, terms[t].name) for t in block),
+            )
+    if key not in noise.intervals:
+        return noise, 0.0
+    return noise, float(noise.intervals[key][1].upper) * evidence.norm

@@ -1,0 +1,59 @@
+"""Rows that read "at most": proved, below what noise reaches, and nothing else changes."""
+
+import numpy as np
+import pytest
+from problems import plain_max
+
+import relbounds as rb
+from relbounds.linear.noise.facts import NoiseKey
+
+
+def both(control, seed=3, **options):
+    data = rb.simulate.draw("ordinal", 80, 3, 2, 45, noise=0.3, seed=seed)
+    given = {"C": 0.1, "control": control, "order": "explicit", "seed": 1, **options}
+    return [rb.relbounds(data.formula, data.data, screen=screen, **given) for screen in (True, False)]
+
+
+@pytest.mark.parametrize("control", ["fwer", "fdr"])
+def test_limits_hold_and_other_rows_are_exact(control):
+    few, exact = both(control)
+    at_most = few.table["screened"].to_numpy()
+    assert at_most.sum() >= 20
+    assert few.table["relevance"].tolist() == exact.table["relevance"].tolist()
+    assert np.allclose(few.table["p_adjusted"], exact.table["p_adjusted"])
+    for end in ("lower", "upper", "signed_lower", "signed_upper"):
+        assert np.allclose(few.table[end][~at_most], exact.table[end][~at_most], atol=2e-6)
+    assert set(few.table["relevance"][at_most]) == {"irrelevant"}
+    # limits are proved from outside, and no larger than what noise reaches
+    assert np.all(few.table["upper"][at_most] >= exact.table["upper"][at_most] - 1e-9)
+    assert np.all(few.table["signed_lower"][at_most] <= exact.table["signed_lower"][at_most] + 1e-9)
+    assert np.all(exact.table["lower"][at_most] == 0)
+    level = few._fitted.noise.intervals[NoiseKey("regular")][1].upper
+    assert np.all(few.table["upper"][at_most] <= level + 1e-9)
+    assert few.certificate <= 1e-6
+    assert any("<=" in note for note in few.notes)
+
+
+def test_limits_hold_by_plain_linear_programming():
+    few, _ = both("fwer", seed=4)
+    fitted = few._fitted
+    polytope, norm = fitted.polytopes[0], fitted.norm
+    rows = np.flatnonzero(few.table["screened"].to_numpy())[:12]
+    for i in rows:
+        variable = fitted.asked[i].functionals[0].variables[0]
+        for sign, end in (
+            (1.0, few.table["signed_upper"].iloc[i]),
+            (-1.0, -few.table["signed_lower"].iloc[i]),
+        ):
+            direction = np.zeros(polytope.model.q)
+            direction[variable] = sign
+            assert plain_max(polytope, direction) <= end * norm + 1e-7 * norm
+
+
+def test_the_same_whatever_the_number_of_processes():
+    data = rb.simulate.draw("ordinal", 80, 3, 2, 45, noise=0.3, seed=3)
+    one, two = (
+        rb.relbounds(data.formula, data.data, screen=True, C=0.1, order="explicit", n_jobs=jobs)
+        for jobs in (1, 2)
+    )
+    assert one.table.equals(two.table)

@@ -243,15 +243,24 @@ def prepare(polytope: Polytope) -> Ready:
     else:
         inside, room, state = find_inside(reduced.core, v, None)
         duals = reduced.duals(state.z4, state.alpha[:, :-1], state.lam)
+        if room[0] < -EMPTY and not _proved_empty(polytope, duals):
+            # with very many rows steps from a point far outside can come to nothing before anything is shown; from
+            # the origin all rows are alike
+            inside, room, state = find_inside(reduced.core, np.zeros_like(v), None)
+            duals = reduced.duals(state.z4, state.alpha[:, :-1], state.lam)
     if room[0] > THIN:
         thin = float(thinness(reduced.core, inside, None)[0])
         return Ready(polytope, reduced, inside[0], thin, True)
-    nothing = np.zeros((1, polytope.model.q))
-    slack = PROOF * float(np.abs(polytope.budgets[2]) @ duals.lam[0])
     known = polytope.start.size and np.min(room_at(polytope, polytope.start[None, :], None, ROUNDING)) >= 0
-    if not known and (room[0] < -EMPTY or dual_bound(polytope, nothing, duals)[0] < -slack):
+    if not known and (room[0] < -EMPTY or _proved_empty(polytope, duals)):
         return Ready(polytope, reduced, inside[0], 0.0, False, proof=duals)
     return Ready(polytope, reduced, inside[0], 0.0, True, interior=False)
+
+
+def _proved_empty(polytope: Polytope, duals: Duals) -> bool:
+    """Return whether multipliers prove that a set has no point."""
+    slack = PROOF * float(np.abs(polytope.budgets[2]) @ duals.lam[0])
+    return bool(dual_bound(polytope, np.zeros((1, polytope.model.q)), duals)[0] < -slack)
 
 
 def run_core(

@@ -309,3 +309,12 @@ def test_substitutes_of_a_term():
     found = severity().substitutes("sex")
     assert not found.index.str.startswith("sex").any()
     assert (found["overlap"] < 0.3).all()
+
+
+def test_with_many_rows_a_copy_can_be_switched_off():
+    # the search for a point inside starts far outside of what is left, where its steps are tiny
+    simulated = rb.simulate.binary(n=6000, strong=3, weak=2, irrelevant=3, seed=1)
+    fit = rb.relbounds(simulated.formula, simulated.data, C=1.0, delta=0.01, control="fdr", progress=False)
+    for name, other in (("x4", "x5"), ("x5", "x4")):
+        off = fit.constrain({name: "off"}, noise=False)
+        assert off.table.loc[other, "lower"] > 0.1 and off.certificate < 1e-6

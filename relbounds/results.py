@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from relbounds.explore.sweep_delta import Sweep
     from relbounds.explore.together import Together
     from relbounds.linear.probabilities import Probabilities
+    from relbounds.show.explorer import Explorer
     from relbounds.show.report import Section
 
 # Grouping asks two what-ifs a feature; in a report it is done for more features than this only when asked for.
@@ -605,6 +606,48 @@ class RelboundsResults(Results):
 
         return cheapest(self._fitted, cost, **options)
 
+    def explorer(
+        self,
+        *,
+        port: int | None = None,
+        open_browser: bool = True,
+        block: bool | None = None,
+        idle: float = 600.0,
+    ) -> Explorer:
+        """Ask "what if?" by dragging bars: open a page of this fit on this machine (needs the extra ``explorer``).
+
+        The page is served at 127.0.0.1 alone, under an address that cannot be guessed, and shows this fit only. It ends
+        with Ctrl-C, with the kernel, or some time after the page is closed.
+
+        Parameters
+        ----------
+        port : int, optional
+            Where to serve it; a free port by default.
+        open_browser : bool
+            Open it in a browser; the address is printed in any case. A notebook shows the page inline instead.
+        block : bool, optional
+            Whether to return only when it has ended; by default in scripts, not in notebooks and interactive sessions.
+        idle : float
+            Seconds without a sign of life of any page after which it ends.
+
+        Returns
+        -------
+        Explorer
+            With ``url``, ``stop()``, ``wait()`` and ``running``; a notebook shows the page as a cell's value.
+
+        Examples
+        --------
+        >>> import relbounds as rb
+        >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+        >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
+        >>> page = fit.explorer(open_browser=False, block=False)
+        Open the explorer in a browser: http://127.0.0.1:...
+        >>> page.stop()
+        """
+        from relbounds.show.explorer import open_explorer
+
+        return open_explorer(self._fitted, port=port, open_browser=open_browser, block=block, idle=idle)
+
     def risk_bound(self, tau: float = 0.05) -> RiskBound:
         """Bound the risk of every equivalent model on new data.
 
@@ -1106,6 +1149,7 @@ class RelboundsResults(Results):
         groups: bool | None = None,
         sweep: bool = False,
         stability: int = 0,
+        interactive: bool | None = None,
     ) -> Path:
         """Write one self-contained HTML file about the fit that opens without a network.
 
@@ -1120,6 +1164,9 @@ class RelboundsResults(Results):
             Whether to show the bounds along the tolerance.
         stability : int
             Subsamples for the class frequencies; 0 leaves them out.
+        interactive : bool, optional
+            Whether to add a slider for each term that shows how all bounds answer as it is held, computed beforehand.
+            By default for up to 8 terms: the work grows with the number of pairs.
 
         Returns
         -------
@@ -1135,9 +1182,10 @@ class RelboundsResults(Results):
         'report.html'
         """
         from relbounds.show.report import check_report
+        from relbounds.show.what_if_section import what_if_section
 
         check_report(path)
-        more = []
+        more = [what_if_section(self._fitted, interactive)]
         if groups is None:
             groups = 3 <= self.design.X.shape[1] <= MOST_GROUPED and not self.constraints
         if groups:

@@ -1,4 +1,4 @@
-"""The command line: ``relbounds fit``, ``relbounds demo``.
+"""The command line: ``relbounds fit``, ``relbounds explore``, ``relbounds demo``.
 
 Gets arguments, gives a table on the standard output, files where they were asked for, and an exit status: 0 when all
 went well, 2 with one clear line when not, 130 after an interrupt. ``parser`` knows the flags, ``words`` turns errors

@@ -15,12 +15,21 @@ from relbounds.cli.outputs import check_outputs, figure_bytes, write_outputs
 from relbounds.cli.parser import OUTPUTS
 from relbounds.errors import OutputError
 from relbounds.files import write_whole
+from relbounds.results import RelboundsResults
 
 
 def run_fit(given: argparse.Namespace) -> int:
     """Fit a data file and write what was asked for."""
     wanted = {name: getattr(given, name) for name in OUTPUTS if getattr(given, name) is not None}
     check_outputs(wanted, given.data, given.force)
+    fit = _fit(given)
+    if not given.quiet:
+        print(fit.summary(), flush=True)
+    write_outputs(fit, wanted)
+    return 0
+
+
+def _fit(given: argparse.Namespace) -> RelboundsResults:
     known = inspect.signature(relbounds).parameters
     options = {
         k: v for k, v in vars(given).items() if k in known and v is not None and k not in ("formula", "data")
@@ -28,10 +37,13 @@ def run_fit(given: argparse.Namespace) -> int:
     data = read_table(given.data)
     if given.levels is not None:
         data = order_response(data, given.formula, given.levels)
-    fit = relbounds(given.formula, data, **options)
-    if not given.quiet:
-        print(fit.summary(), flush=True)
-    write_outputs(fit, wanted)
+    return relbounds(given.formula, data, **options)
+
+
+def run_explore(given: argparse.Namespace) -> int:
+    """Fit a data file and serve the page of the fit until it is closed or interrupted."""
+    asked = {name: getattr(given, name) for name in ("port", "idle") if getattr(given, name) is not None}
+    _fit(given).explorer(open_browser=given.open_browser, block=True, **asked)
     return 0
 
 
@@ -54,4 +66,4 @@ def run_demo(given: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[[Any], int]] = {"fit": run_fit, "demo": run_demo}
+COMMANDS: dict[str, Callable[[Any], int]] = {"fit": run_fit, "explore": run_explore, "demo": run_demo}

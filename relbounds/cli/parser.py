@@ -37,16 +37,29 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"relbounds {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     fit = commands.add_parser("fit", help="fit a formula to a data file", allow_abbrev=False)
-    fit.add_argument("data", metavar="DATA", help="a .csv, .tsv or .parquet file")
-    fit.add_argument("formula", metavar="FORMULA", help='such as "grade ~ . | adjust(age) | priv(biopsy)"')
+    _add_data(fit)
     _add_design(fit)
     _add_options(fit)
     _add_outputs(fit)
+    explore = commands.add_parser(
+        "explore", help="fit, and ask what-ifs by dragging bars in a browser", allow_abbrev=False
+    )
+    _add_data(explore)
+    _add_design(explore)
+    _add_options(explore)
+    _add_page(explore)
     demo = commands.add_parser(
         "demo", help="fit the shipped severity data, print the summary, draw the figure", allow_abbrev=False
     )
     demo.add_argument("--out", default="relbounds-demo", metavar="FOLDER", help="where the figure goes")
     return parser
+
+
+def _add_data(command: argparse.ArgumentParser) -> None:
+    command.add_argument("data", metavar="DATA", help="a .csv, .tsv or .parquet file")
+    command.add_argument(
+        "formula", metavar="FORMULA", help='such as "grade ~ . | adjust(age) | priv(biopsy)"'
+    )
 
 
 def _add_design(fit: argparse.ArgumentParser) -> None:
@@ -102,6 +115,17 @@ def _add_outputs(fit: argparse.ArgumentParser) -> None:
     group.add_argument("--force", action="store_true", help="write over files that exist")
     for name, what in OUTPUTS.items():
         group.add_argument(f"--{name}", metavar="FILE", help=f"write {what}")
+
+
+def _add_page(explore: argparse.ArgumentParser) -> None:
+    group = explore.add_argument_group("the page")
+    group.add_argument("--port", type=_number, metavar="N", help="where to serve it; a free port by default")
+    group.add_argument(
+        "--no-browser", dest="open_browser", action="store_false", help="print the address, open nothing"
+    )
+    group.add_argument(
+        "--idle", type=_number, metavar="SECONDS", help="end so long after the last sign of the page"
+    )
 
 
 def _numbers(text: str) -> float | tuple[float, ...]:

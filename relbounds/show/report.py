@@ -100,7 +100,7 @@ def pairs_block(pairs: Iterable[tuple[str, str]]) -> Any:
 
 def table_block(table: PaperTable) -> Any:
     """Return a table that scrolls where the page is narrow."""
-    return markup(f'<div class="scroll">{table.to_html()}</div>')
+    return markup(f'<div class="scroll" tabindex="0">{table.to_html()}</div>')
 
 
 def text_block(text: str, small: bool = False) -> Any:
@@ -121,7 +121,9 @@ def list_block(items: Iterable[tuple[str, str]], small: bool = False) -> Any:
 
 def code_block(text: str) -> Any:
     """Return lines as they are."""
-    return markup("<pre>" + "\n".join(escape_html(line) for line in text.splitlines()) + "</pre>")
+    return markup(
+        '<pre tabindex="0">' + "\n".join(escape_html(line) for line in text.splitlines()) + "</pre>"
+    )
 
 
 def figure_block(ax: Axes, caption: str) -> Any:

@@ -100,7 +100,9 @@ def test_a_fit_without_bounds_shows_weights(data, tmp_path):
     assert fit.facts.title == "Linear model" and fit.facts.columns == ("weight",)
     text = str(fit.summary())
     assert "Strong" not in text and "weight is a term's weight" in text.replace("\n    ", " ")
-    page = fit.write_report(tmp_path / "report.html", groups=False).read_text(encoding="utf-8")
+    page = fit.write_report(tmp_path / "report.html", groups=False, interactive=False).read_text(
+        encoding="utf-8"
+    )
     assert "<h2>Weights</h2>" in page
 
 
@@ -109,5 +111,5 @@ def test_no_relation_is_a_result(tmp_path):
     fit = rb.relbounds("y ~ x", data, progress=False)
     assert fit.selected("irrelevant") == ["x"]
     assert "No relation found" in str(fit.summary()) and "No relation was found" in fit.methods_text()
-    assert fit.write_report(tmp_path / "report.html", groups=False).exists()
+    assert fit.write_report(tmp_path / "report.html", groups=False, interactive=False).exists()
     fit.plot()

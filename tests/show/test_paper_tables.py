@@ -375,7 +375,7 @@ def test_compare_fits_refuses_nonsense():
 @pytest.mark.parametrize("make", [severity, privileged, regression])
 def test_report_is_one_file_without_links_outside(make, tmp_path):
     fit = make()
-    path = fit.write_report(tmp_path / "report.html", title="A & B", groups=False)
+    path = fit.write_report(tmp_path / "report.html", title="A & B", groups=False, interactive=False)
     text = path.read_text(encoding="utf-8")
     seen = parse(text)
     assert "<title>A &amp; B</title>" in text
@@ -395,9 +395,11 @@ def test_report_is_one_file_without_links_outside(make, tmp_path):
 def test_report_with_everything(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        path = copies().write_report(tmp_path / "report.html", groups=True, sweep=True, stability=2)
+        path = copies().write_report(
+            tmp_path / "report.html", groups=True, sweep=True, stability=2, interactive=True
+        )
     text = path.read_text(encoding="utf-8")
-    for heading in ("Groups", "Tolerance", "Stability"):
+    for heading in ("What if?", "Groups", "Tolerance", "Stability"):
         assert f"<h2>{heading}</h2>" in text
 
 

@@ -41,6 +41,19 @@ def render(name: str, **given: Any) -> str:
     return _environment().get_template(name).render(**given)
 
 
+def source(name: str) -> str:
+    """Return a file of this folder as it is: a script or a style sheet, in which nothing is filled in.
+
+    Examples
+    --------
+    >>> source("report.css").startswith(":root")
+    True
+    """
+    environment = _environment()
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
+
+
 def markup(text: str) -> Any:
     """Mark a text as HTML that was made here and needs no escaping."""
     from markupsafe import Markup

@@ -2,9 +2,12 @@ import errno
 import inspect
 import json
 import os
+import signal
 import subprocess
 import sys
+import urllib.request
 import warnings
+from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
@@ -194,3 +197,41 @@ def test_demo_prints_the_table_and_writes_the_figure(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "Relevance bounds" in out and "privileged" in out
     assert (tmp_path / "demo" / "bounds.png").stat().st_size > 10_000
+
+
+def test_explore_serves_the_page_until_it_is_interrupted(table):
+    pytest.importorskip("bottle")
+    pytest.importorskip("waitress")
+    arguments = [
+        "explore",
+        str(table),
+        "y ~ x1 + x2 + x8",
+        "--no-browser",
+        "--control",
+        "fdr",
+        "--C",
+        "0.5",
+        "--delta",
+        "0.1",
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-m", "relbounds", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        said = process.stdout.readline()
+        url = said.split()[-1]
+        with urllib.request.urlopen(url, timeout=30) as page:
+            assert "What if?" in page.read().decode()
+        # the port is taken while it runs
+        port = urlsplit(url).port
+        process.stdout.readline()
+        other = subprocess.run(
+            [sys.executable, "-m", "relbounds", *arguments, "--port", str(port)],
+            capture_output=True,
+            text=True,
+        )
+        assert other.returncode == 2 and f"--port {port} is in use" in other.stderr
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0 and process.stderr.read() == ""

@@ -154,7 +154,7 @@ def test_report(fit, tmp_path):
     text = fit.write_report(tmp_path / "report.html", title="A & B").read_text(encoding="utf-8")
     for heading in ("Summary", "Data", "Settings", "Methods", "How to cite"):
         assert f"<h2>{heading}</h2>" in text
-    assert "<title>A &amp; B</title>" in text and "<svg" in text and "<script" not in text
+    assert "<title>A &amp; B</title>" in text and "<svg" in text and "<script src" not in text
     assert "&lt;mild&gt;" in text and "<mild>" not in text
     with pytest.raises(rb.OptionError, match=r"ends in \.html"):
         fit.write_report(tmp_path / "report.pdf")

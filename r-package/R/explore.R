@@ -385,6 +385,47 @@ as.data.frame.relbounds_choice <- function(x, row.names = NULL, optional = FALSE
              row.names = row.names, stringsAsFactors = FALSE)
 }
 
+#' Ask "what if?" by dragging bars
+#'
+#' Opens a page of a fit in a browser. Either end of a bar can be dragged, a number typed, a term switched off: the bars
+#' of all other terms show what the equally good models that are left can do, with their classes, the cheapest set, and
+#' the constraints as code.
+#'
+#' The page is served by this computer for this computer (127.0.0.1), under an address that cannot be guessed, and shows
+#' this fit only. R waits while it is open: interrupt it (Esc or Ctrl-C), or close the page, to go on. In a document of
+#' R Markdown or Quarto the fit is drawn as a picture instead.
+#'
+#' @param object A fit of [relbounds()].
+#' @param port Where to serve the page; `NULL` takes a free port.
+#' @param open_browser Open it in a browser? The address is printed in any case.
+#' @param idle Seconds without a sign of life of any page after which it ends.
+#' @param ... Not used; an unknown argument is an error.
+#' @return The address of the page, invisibly, once it has ended; in a document, the figure of [plot()].
+#' @seealso [constrain()], [cheapest()]
+#' @examplesIf interactive() && relbounds::relbounds_available()
+#' fit <- relbounds(severity ~ age + stiffness + crp + esr, data = severity, C = 0.1, delta = 0.1)
+#' explorer(fit)
+#' @export
+explorer <- function(object, ...) UseMethod("explorer")
+
+#' @rdname explorer
+#' @export
+explorer.relbounds <- function(object, port = NULL, open_browser = interactive(), idle = 600, ...) {
+  check_arguments()
+  if (isTRUE(getOption("knitr.in.progress"))) return(plot(object))
+  options <- plain_options(Filter(Negate(is.null), list(port = port, idle = idle)))
+  if (!isTRUE(open_browser) && !isFALSE(open_browser)) {
+    relbounds_stop("'open_browser' must be TRUE or FALSE.", class = "relbounds_option_error")
+  }
+  page <- python_call("explorer", serialized(object), options)
+  on.exit(page$stop())
+  message("The explorer is at ", page$url, "\nInterrupt R (Esc or Ctrl-C) or close the page to go on.")
+  if (open_browser) utils::browseURL(page$url)
+  # Python answers the page while R waits for it, and R hears an interrupt between two waits
+  tryCatch(while (page$wait(0.2)) NULL, interrupt = function(e) NULL)
+  invisible(page$url)
+}
+
 #' Bound on the risk of every equally good model
 #'
 #' @param object A fit of [relbounds()].

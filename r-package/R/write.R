@@ -166,6 +166,8 @@ print.relbounds_paragraph <- function(x, ...) {
 #' @param groups Group the features? `NULL` decides by their number.
 #' @param sweep Show bounds along the tolerance?
 #' @param stability Number of subsamples for class frequencies; 0 leaves them out.
+#' @param interactive Add a slider for each term that shows how all bounds answer as it is held? `NULL` does for up to 8
+#'   terms: the work grows with the number of pairs.
 #' @param ... Not used; an unknown argument is an error.
 #' @return The path, invisibly.
 #' @examplesIf relbounds::relbounds_available()
@@ -176,10 +178,11 @@ write_report <- function(object, ...) UseMethod("write_report")
 
 #' @rdname write_report
 #' @export
-write_report.relbounds <- function(object, file, title = NULL, groups = NULL, sweep = FALSE, stability = 0, ...) {
+write_report.relbounds <- function(object, file, title = NULL, groups = NULL, sweep = FALSE, stability = 0,
+                                   interactive = NULL, ...) {
   check_arguments()
   invisible(ask(object, "write_report", path = html_path(file), title = title, groups = groups, sweep = sweep,
-                stability = stability))
+                stability = stability, interactive = interactive))
 }
 
 #' @rdname write_report

@@ -76,6 +76,7 @@ def _run(name: str, arguments: list[Any] | Mapping[str, Any]) -> Any:
         "constrain": explore.constrain,
         "cheapest": explore.cheapest,
         "compare": explore.compare,
+        "explorer": explore.explorer,
         "predict_rows": explore.predict_rows,
         "probabilities": explore.probabilities,
     }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import io
 from collections.abc import Mapping
-from typing import Any
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -12,6 +14,9 @@ import relbounds as rb
 from relbounds.errors import RelboundsError
 from relbounds.interop.plain import kinds, listed, restore, unpack
 from relbounds.interop.tell import tell, whole
+
+if TYPE_CHECKING:
+    from relbounds.show.explorer import Explorer
 
 
 def ask(kind: str, content: bytes, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
@@ -58,6 +63,22 @@ def cheapest(content: bytes, cost: Mapping[str, float], options: Mapping[str, An
     """Return the cheapest features that support an equivalent model, and the what-if with all others off."""
     found = restore(content).cheapest(dict(cost), **{k: v for k, v in options.items() if v is not None})
     return {**tell(found), "results": tell(found.fitted)}
+
+
+def explorer(content: bytes, options: Mapping[str, Any] | None = None) -> Explorer:
+    """Serve the page of a fit; R opens it in its browser, and waits.
+
+    Examples
+    --------
+    >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, probes=10)
+    >>> with explorer(fit.to_bytes(), {"idle": 60.0}) as page:
+    ...     page.wait(0.1)
+    True
+    """
+    given = {key: whole(value) for key, value in dict(options or {}).items()}
+    with redirect_stdout(io.StringIO()):  # R says where it is, in its own words
+        return restore(content).explorer(open_browser=False, block=False, **given)
 
 
 def probabilities(content: bytes, scores: bytes, rows: float, times: Any = None) -> dict[str, Any]:

@@ -61,3 +61,24 @@ draw <- function(expr, width = 400, height = 300) {
   })
   force(expr)
 }
+
+# Runs explorer() with a visitor in a process of its own: it loads the page, says that it is open, tries a wrong token,
+# and stays silent from then on, so that the explorer ends by itself.
+explorer_visited <- function(fit, script) {
+  old <- options(browser = function(url) {
+    writeLines(c(
+      "import json, sys, urllib.error, urllib.request",
+      "def status(url, body=None):",
+      "    data = None if body is None else json.dumps(body).encode()",
+      "    asked = urllib.request.Request(url, data, {'Content-Type': 'application/json'})",
+      "    try: return urllib.request.urlopen(asked, timeout=30).status",
+      "    except urllib.error.HTTPError as error: return error.code",
+      "url = sys.argv[1]",
+      "found = [status(url), status(url + 'open', {'page': 'r'}), status(url.rsplit('/', 2)[0] + '/wrong/')]",
+      "open(sys.argv[2] + '.out', 'w').write('\\n'.join(map(str, found)) + '\\n')"
+    ), script)
+    system2(relbounds_config()$python, shQuote(c(script, url, script)), wait = FALSE)
+  })
+  on.exit(options(old))
+  explorer(fit, open_browser = TRUE, idle = 5)
+}

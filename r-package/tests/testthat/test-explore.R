@@ -88,3 +88,25 @@ test_that("difficulty, comparison and report", {
   write_report(fit, file, groups = FALSE)
   expect_match(paste(readLines(file, warn = FALSE), collapse = ""), "stiffness")
 })
+
+test_that("the explorer serves its page while R waits, and is a picture in documents", {
+  fit <- explored()
+  # a second process is the browser: it opens the page, asks for its script, and says goodbye
+  expect_problem(explorer(fit, port = 0, open_browser = FALSE), "port")
+  expect_problem(explorer(fit, open_browser = "yes"), "TRUE or FALSE")
+  expect_problem(explorer(fit, prot = 1), "prot")
+  seen <- NULL
+  withCallingHandlers({
+    visit <- tempfile(fileext = ".py")
+    url <- withVisible(explorer_visited(fit, visit))
+  }, message = function(m) {
+    seen <<- c(seen, conditionMessage(m))
+    invokeRestart("muffleMessage")
+  })
+  expect_match(seen[1], "http://127.0.0.1:", fixed = TRUE)
+  expect_false(url$visible)
+  expect_equal(readLines(paste0(visit, ".out")), c("200", "200", "403"))
+  old <- options(knitr.in.progress = TRUE)
+  on.exit(options(old))
+  expect_s3_class(draw(explorer(fit)), "ggplot")
+})

@@ -20,6 +20,7 @@ NO_COUNTERPART <- c(
 )
 # Methods whose arguments are put otherwise.
 PUT_OTHERWISE <- c(
+  explorer = "no 'block': R always waits, since Python answers the page only then",
   constrain = "named arguments instead of a dictionary", compare_fits = "named arguments instead of a dictionary",
   cheapest = "Python documents 'other', 'exact' and 'heredity' as options",
   stability = "Python documents 'fraction', 'probes', 'n_jobs' and 'seed' as options",

@@ -11,6 +11,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,8 @@ class Answers:
 
     def __init__(self, fitted: Fitted) -> None:
         need_bounds(fitted)
-        self._fitted = fitted
+        # nobody looks at a bar in a terminal while the page is open
+        self._fitted = replace(fitted, options=fitted.options.replace(progress=False))
         self._kept: OrderedDict[Any, Fitted | InfeasibleError] = OrderedDict()
         self._guard = threading.Lock()
         # noise and costs may take long; bounds must not wait for them

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import secrets
 import sys
 import threading
@@ -55,6 +56,8 @@ class Explorer:
 
     def __init__(self, fitted: Fitted, port: int, idle: float, framed: bool) -> None:
         waitress = _waitress()
+        # it would tell the terminal of every question that waits, and of one that is still solved at the end
+        logging.getLogger("waitress").setLevel(logging.ERROR)
         self._token, self._idle = secrets.token_urlsafe(24), idle
         # pages that are open, by when they were last heard of, and when the last one said goodbye
         self._pages: dict[str, float] = {}
@@ -86,7 +89,7 @@ class Explorer:
         self._ended.set()
         with contextlib.suppress(OSError):
             self._server.close()
-        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=0.1)
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=1.0)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the server has ended, or for some seconds; return whether it is still running."""

@@ -11,6 +11,7 @@ import pandas as pd
 from patsy import EvalEnvironment
 
 from relbounds.design import Design, make_design
+from relbounds.errors import DataError, RelboundsError
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.imputed import fit_imputed
 from relbounds.linear.privileged.fit import fit_any
@@ -176,21 +177,26 @@ def relbounds(
         progress=progress,
     )
     env = EvalEnvironment.capture(1)
-    designs = [
-        make_design(
-            formula,
-            one,
-            family=family,
-            weights=weights,
-            frequency=frequency,
-            cluster=cluster,
-            missing=missing,
-            standardize=standardize,
-            safe=safe,
-            env=env,
-        )
-        for one in completed(data)
-    ]
+    designs = []
+    for number, one in enumerate(completed(data), start=1):
+        try:
+            design = make_design(
+                formula,
+                one,
+                family=family,
+                weights=weights,
+                frequency=frequency,
+                cluster=cluster,
+                missing=missing,
+                standardize=standardize,
+                safe=safe,
+                env=env,
+            )
+        except RelboundsError as error:
+            if number == 1:
+                raise
+            raise DataError(f"Data set {number}: {error}") from error
+        designs.append(design)
     if len(designs) == 1:
         return fit_design(designs[0], **options.as_dict())
     with one_thread():
@@ -208,6 +214,10 @@ def completed(data: Any) -> list[Any]:
     (2, 1, 1)
     """
     several = list(data.values()) if isinstance(data, Mapping) else data
+    if isinstance(several, list | tuple) and not several:
+        raise DataError(
+            "The list is empty. Give a DataFrame, or several completed ones of multiple imputation."
+        )
     if isinstance(several, list | tuple) and several and all(_is_table(one) for one in several):
         return list(several)
     return [data]

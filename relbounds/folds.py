@@ -114,6 +114,10 @@ def _strata(y: NDArray[Any], levels: Sequence[Any] | None) -> NDArray[np.intp]:
     return place * min(BINS, len(y)) // len(y)
 
 
+def _too_few(folds: int, wanted: int, clusters: int) -> str:
+    return f"{folds} folds instead of {wanted}: there are only {clusters} clusters."
+
+
 def _deal_clusters(
     strata: NDArray[np.intp],
     levels: Sequence[Any] | None,
@@ -127,13 +131,16 @@ def _deal_clusters(
     np.add.at(table, (member, strata), 1.0)
     kept: NDArray[Any] = np.zeros(len(names), dtype=bool)
     notes: tuple[str, ...] = ()
+    wanted = folds
     if levels is None:
-        wanted, folds = folds, min(folds, len(names))
-        if folds < wanted:
-            notes = (f"{folds} folds instead of {wanted}: there are only {len(names)} clusters.",)
+        folds = min(folds, len(names))
+        notes = (_too_few(folds, wanted, len(names)),) if folds < wanted else ()
     else:
         holders = (table > 0).sum(axis=0)
         folds, notes = _fewer(holders, levels, folds, "cluster")
+        if len(names) == folds < wanted:
+            # no level is to blame: there are no more clusters
+            notes = (_too_few(folds, wanted, len(names)), *notes[1:])
         kept = np.any(table[:, holders == 1] > 0, axis=1)
     # what a fold should hold of each level, in shares: a rare level counts as much as a common one
     share = table / np.maximum(table.sum(axis=0), 1.0)

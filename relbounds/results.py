@@ -214,7 +214,7 @@ class RelboundsResults(Results):
         return self.design.y_center + self.design.y_scale * standard
 
     def predict(
-        self, newdata: Any = None, type: str = "class", *, times: Sequence[float] | None = None
+        self, newdata: Any = None, type: str = "class", *, times: Sequence[float] | float | None = None
     ) -> pd.Series | pd.DataFrame:
         """Predict levels, numbers, scores or probabilities; privileged columns are never needed.
 
@@ -226,7 +226,7 @@ class RelboundsResults(Results):
             Levels (or numbers); the scores behind them; or the probability of each level. Probabilities come from a
             proportional-odds model of held-out scores (classes without order: a multinomial one); survival: from the
             same model, the probability of surviving each time.
-        times : sequence of float, optional
+        times : float or sequence of float, optional
             Survival with ``type="prob"``: at which times, up to the last one that levels were cut at; those by default.
 
         Returns
@@ -257,7 +257,9 @@ class RelboundsResults(Results):
             return pd.Series(self._in_units(predicted.guess), index=index, name=self.design.response)
         return pd.Series(self.design.decode(predicted.guess), index=index, name=self.design.response)
 
-    def _chances(self, scores: np.ndarray, index: pd.Index, times: Sequence[float] | None) -> pd.DataFrame:
+    def _chances(
+        self, scores: np.ndarray, index: pd.Index, times: Sequence[float] | float | None
+    ) -> pd.DataFrame:
         model = self.probabilities
         if self.design.family != "survival":
             assert self.design.levels is not None
@@ -265,7 +267,7 @@ class RelboundsResults(Results):
         cuts = np.concatenate([[0.0], self.design.cut_times])
         alive = np.column_stack([np.ones(len(scores)), model.above(scores)])
         alive[np.isnan(scores[:, 0])] = np.nan
-        asked = cuts[1:] if times is None else np.asarray(times, dtype=float)
+        asked = cuts[1:] if times is None else np.atleast_1d(np.asarray(times, dtype=float))
         if asked.size == 0 or not np.all((asked >= 0) & (asked <= cuts[-1])):
             raise OptionError(
                 f"times must lie between 0 and {cuts[-1]:g}, the last time that levels were cut at."

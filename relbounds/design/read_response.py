@@ -16,7 +16,7 @@ from relbounds.design.levels import check_levels, label, level_codes, used_level
 from relbounds.design.response import FloatArray, Response, as_response
 from relbounds.design.tokens import quote
 from relbounds.design.user_data import decimal_commas
-from relbounds.errors import DataError, OptionError, UnorderedError, listed
+from relbounds.errors import DataError, OptionError, UnorderedError, counted, listed
 
 FAMILIES = ("auto", "ordinal", "binary", "regression", "nominal", "survival")
 FEW = 10  # integers with at most this many values are read as ordered levels
@@ -267,8 +267,8 @@ def _read_times(values: SurvivalTimes, name: str, family: str, weights: FloatArr
     levels = level_names(cuts)
     notes = ["Family chosen: survival (Surv)."] if family == "auto" else []
     notes.append(
-        f"{int(event.sum())} events in {len(time)} observations; times in {len(levels)} levels, cut at "
-        f"{', '.join(f'{c:.4g}' for c in cuts)}."
+        f"{counted(int(event.sum()), 'event')} in {counted(len(time), 'observation')}; times in {len(levels)} levels, "
+        f"cut at {', '.join(f'{c:.4g}' for c in cuts)}."
     )
     return Response(
         name,

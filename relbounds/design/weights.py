@@ -12,6 +12,7 @@ from relbounds.errors import OptionError, counted, nearest
 
 FloatArray = NDArray[np.float64]
 
+FEW_CLUSTERS = 10  # with fewer a note says what they cannot show
 MOST = 50_000_000  # observations that rows may be written out to; more would not fit into memory
 
 
@@ -136,16 +137,24 @@ def cluster_codes(cluster: pd.Series) -> NDArray[np.intp]:
 
 
 def cluster_note(codes: NDArray[np.intp] | None, n: int) -> tuple[str, ...]:
-    """Return a note where every observation is a cluster of its own.
+    """Return a note where every observation is a cluster of its own, or clusters are few.
 
     Examples
     --------
     >>> cluster_note(np.array([0, 1, 2]), 3)
     ('Every cluster is a single observation, as without cluster=.',)
     """
-    if codes is None or len(np.unique(codes)) < n:
+    if codes is None:
         return ()
-    return ("Every cluster is a single observation, as without cluster=.",)
+    count = len(np.unique(codes))
+    if count == n:
+        return ("Every cluster is a single observation, as without cluster=.",)
+    if count < FEW_CLUSTERS:
+        return (
+            f"{count} clusters only: what is constant in clusters can change places in few ways, so its p-values "
+            "cannot be small, and resampled models vary much. Ten clusters or more are advisable.",
+        )
+    return ()
 
 
 def _per_row(given: Any, frame: pd.DataFrame, what: str) -> tuple[Any, str]:

@@ -29,6 +29,17 @@ NO_RELATION = (
     "No relation found: the best model is a constant, since no feature lowers the loss of the thresholds alone. "
     "Every term is irrelevant, that is, not distinguishable from noise."
 )
+NOTHING_BEYOND = (
+    "No relation found beyond the adjusting covariates: no feature lowers the loss of the model that has these alone. "
+    "Every term is irrelevant, that is, not distinguishable from noise."
+)
+EXPLAINED = (
+    "The adjusting covariates explain the response perfectly, so nothing is left for the features to explain, and "
+    "every term is irrelevant. Is one of them the response in other words, or measured after it? Leave it out of "
+    "adjust() then."
+)
+# A mean loss below this is none: margins (and standard deviations of numbers) are 1, what is left of it is rounding.
+NO_LOSS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -50,14 +61,24 @@ def fit_plain(design: Design, options: Options) -> Fitted:
     solution = fit_baseline(spec.model, tuning.C)
     norm = spec.used_by(solution.v)
     if norm <= ZERO * _unit(spec, solution):
-        least = np.inf if tuning.useless else smallest_C(spec.model)
+        # a C that was chosen here and makes no feature useful is a matter of rounding, not of the penalty
+        least = np.inf if tuning.useless or options.C is None else smallest_C(spec.model)
         if np.isfinite(least):
             raise OptionError(
                 f"No feature is used at C={tuning.C:.4g}: the penalty outweighs the loss. "
                 f"The smallest useful C here is {least:.4g}; give a larger C, or C=None to tune it."
             )
-        return nothing_found(Best(design, options, tuning, spec, solution, 1.0), [NO_RELATION])
+        best = Best(design, options, tuning, spec, solution, 1.0)
+        return nothing_found(best, [nothing_note(best)])
     return complete(Best(design, options, tuning, spec, solution, norm))
+
+
+def nothing_note(best: Best) -> str:
+    """Say why no feature is used: no relation, or adjusting covariates that leave nothing to explain."""
+    if not best.design.adjust.shape[1]:
+        return NO_RELATION
+    total = float(best.spec.model.c.sum())
+    return EXPLAINED if best.solution.loss <= NO_LOSS * total else NOTHING_BEYOND
 
 
 def _unit(spec: Spec, solution: Solution) -> float:
@@ -138,7 +159,9 @@ def at_most_note(count: int) -> str:
 def nothing_found(best: Best, notes: Sequence[str], help: Help | None = None) -> Fitted:
     """Return a fit that uses no feature and allows none: every interval is [0, 0] and every term irrelevant."""
     zeros = np.zeros(len(best.spec.asked))
-    measured = Measured(zeros, zeros, zeros, zeros, zeros, ("none needed",) * len(zeros), zeros > 0)
+    # without a tolerance there is no range of the adjusting coefficients: they are what they are in the best model
+    own = np.where([row.key.part == "adjust" for row in best.spec.asked], np.nan, 0.0)
+    measured = Measured(zeros, zeros, own, own, zeros, ("none needed",) * len(zeros), zeros > 0)
     classes = np.array(
         ["" if r.key.part == "adjust" else "irrelevant" for r in best.spec.asked], dtype=object
     )

@@ -34,7 +34,7 @@ class Paper:
     def bibtex(self) -> str:
         """The reference as a BibTeX entry."""
         names = self.authors.replace(", & ", " and ").replace(" & ", " and ").replace("., ", ". and ")
-        held = {"article": "journal", "phdthesis": "school"}[self.kind]
+        held = {"article": "journal", "phdthesis": "school", "book": "publisher"}[self.kind]
         lines = [
             f"@{self.kind}{{{self.key},",
             f"  author = {{{names}}},",
@@ -99,6 +99,16 @@ SEQUENTIAL = Paper(
     2020,
     "Sequential feature classification in the context of redundancies",
     "arXiv:2004.00658",
+)
+RUBIN = Paper(
+    "rubin1987multiple",
+    "Rubin, 1987",
+    "Rubin, D. B.",
+    1987,
+    "Multiple imputation for nonresponse in surveys",
+    "Wiley",
+    "10.1002/9780470316696",
+    kind="book",
 )
 # What every report cites; others are cited where they were used.
 PAPERS = (BOUNDS, ORDINAL, THESIS, SVOR, SLACKS)

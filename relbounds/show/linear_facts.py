@@ -121,7 +121,8 @@ def _left(fitted: Fitted) -> Pairs:
     design, kind = fitted.design, fitted.tuning.kind
     pairs = [("Response:", design.response), ("Family:", _family(fitted))]
     if family_of(design.family).thresholds and design.levels is not None and len(design.levels) > 2:
-        chosen = " (chosen)" if fitted.options.order == "auto" else ""
+        # survival times have one order unless the user says otherwise: nothing is chosen
+        chosen = " (chosen)" if fitted.options.order == "auto" and design.family != "survival" else ""
         pairs.append(("Order:", f"{kind.order}{chosen}"))
     if design.levels is not None:
         pairs.append(("Balance:", "yes" if kind.balance else "no"))

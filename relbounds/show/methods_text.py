@@ -8,7 +8,7 @@ import numpy as np
 
 from relbounds.errors import counted
 from relbounds.linear.fitted import Fitted
-from relbounds.show.citations import BOUNDS, ORDINAL, SLACKS, SVOR, THESIS, Paper, list_references
+from relbounds.show.citations import BOUNDS, ORDINAL, RUBIN, SLACKS, SVOR, THESIS, Paper, list_references
 from relbounds.version import __version__
 
 METRICS = {
@@ -50,6 +50,8 @@ def _papers(fitted: Fitted) -> tuple[Paper, ...]:
         papers.append(SVOR)
     if fitted.tuning.kind.slack:
         papers.append(SLACKS)
+    if fitted.imputations:
+        papers.append(RUBIN)
     if fitted.wishes:
         papers.append(THESIS)
     return tuple(papers)
@@ -75,7 +77,10 @@ def _data(fitted: Fitted) -> str:
     if design.cluster is not None:
         said += f" in {counted(int(design.cluster.max()) + 1, 'cluster')}, kept whole throughout"
     if fitted.imputations:
-        said += f", {len(fitted.imputations)} times imputed (bounds are medians, p-values twice their median)"
+        said += (
+            f", {len(fitted.imputations)} times imputed (bounds are medians, p-values pooled by the rules of "
+            f"{RUBIN.cited})"
+        )
     if design.n_dropped:
         said += f" ({counted(design.n_dropped, 'further row')} with missing values left out)"
     if design.times is not None:

@@ -20,6 +20,9 @@ from relbounds.solver.polytope import Polytope
 # How far inside its range a row is held at the ends, as a share of the range: single weights, and linear functions of
 # several. Closer to the rim sets are so thin that pushes take many times as long; farther away bounds move visibly.
 NARROW, WIDE = 1e-5, 1e-4
+# How far bounds in contexts may be off, as a share of the norm: they make up distances, which nobody reads to more
+# digits, and at the rim of a set the last ones take most of the time.
+ROUGH = 1e-5
 
 
 @dataclass(frozen=True)
@@ -125,12 +128,19 @@ def _context(k: int, shared: tuple) -> FloatArray:
     out = np.zeros((len(rows), len(shares), 2))
     for side, share in enumerate(shares):
         value = (1 - share) * before[k, 0] + share * before[k, 1]
-        out[:, side] = (before - held_bounds(fitted, rows, k, ends[k], value)) / fitted.norm
+        out[:, side] = (before - held_bounds(fitted, rows, k, ends[k], value, ROUGH)) / fitted.norm
     out[k] = 0.0
     return out
 
 
-def held_bounds(fitted: Fitted, rows: Sequence[Asked], k: int, end: Extreme, value: float) -> FloatArray:
+def held_bounds(
+    fitted: Fitted,
+    rows: Sequence[Asked],
+    k: int,
+    end: Extreme,
+    value: float,
+    rough: float | None = None,
+) -> FloatArray:
     """Return the least and the greatest of every row, (d, 2), with the k-th held at a value."""
     pieces = hold(fitted, rows[k], end, value)
     if not pieces:
@@ -140,7 +150,7 @@ def held_bounds(fitted: Fitted, rows: Sequence[Asked], k: int, end: Extreme, val
     quiet = fitted.options.replace(n_jobs=1, client=None, progress=False)
     extremes = fitted.measured.extremes
     known = None if extremes is None else extremes.of(fitted.spec.asked, rows)
-    found = measure(pieces, rows, quiet, known=known)
+    found = measure(pieces, rows, quiet, known=known, rough=rough)
     return np.column_stack([found.lower, found.upper])
 
 

@@ -82,8 +82,12 @@ def _notes(fitted: Fitted, reached: Reached) -> tuple[str, ...]:
         return ()
     said = (
         "P-values of a what-if: scores test the data and say the same in every set of models, so a term that is as "
-        "free as without the constraints keeps what they say. One that can be used less is held against noise inside "
-        "the constraints; above all of it, it is relevant.",
+        "free as without the constraints keeps what they say."
+        + (
+            " One that can be used less is held against noise inside the constraints; above all of it, it is relevant."
+            if reached.populations
+            else ""
+        ),
     )
     if reached.drawn:
         return said

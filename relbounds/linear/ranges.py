@@ -20,10 +20,11 @@ from relbounds.progress import stage
 from relbounds.solver.active_rows import crossed_rows
 from relbounds.solver.best import point_inside
 from relbounds.solver.certificates import room_at
-from relbounds.solver.engines.dispatch import push_many
+from relbounds.solver.engines.dispatch import push_many, push_roughly
+from relbounds.solver.engines.registry import find_engine
 from relbounds.solver.largest import push_largest, push_largest_each
 from relbounds.solver.least import Form, least_values
-from relbounds.solver.polytope import Polytope
+from relbounds.solver.polytope import Polytope, Pushed
 from relbounds.solver.tolerances import ROUNDING
 
 # Values this small, relative to the norm of the baseline, are zero: bounds are certified to this accuracy.
@@ -117,6 +118,8 @@ def measure(
     options: Options,
     limits: Mapping[int, tuple[float, float]] | None = None,
     known: Extremes | None = None,
+    *,
+    rough: float | None = None,
 ) -> Measured:
     """Return the bounds of every row over a union of sets.
 
@@ -132,8 +135,10 @@ def measure(
         than the second.
     known : Extremes, optional
         Those of a set that holds all of these, of the same rows.
+    rough : float, optional
+        Ends this share of the norm inside the true ones will do.
     """
-    return measure_sets(polytopes, asked, options, limits, known)[0]
+    return measure_sets(polytopes, asked, options, limits, known, rough=rough)[0]
 
 
 def measure_sets(
@@ -142,6 +147,8 @@ def measure_sets(
     options: Options,
     limits: Mapping[int, tuple[float, float]] | None = None,
     known: Extremes | None = None,
+    *,
+    rough: float | None = None,
 ) -> tuple[Measured, tuple[Polytope, ...]]:
     """Return the bounds of every row over a union of sets, and the sets with the rows that turned out to be active.
 
@@ -156,7 +163,7 @@ def measure_sets(
             functionals += row.functionals
     if known is not None and len(known.bounds) != len(functionals):
         known = None
-    work = Work(tuple(functionals), _parts(asked, places), options)
+    work = Work(tuple(functionals), _parts(asked, places), options, rough)
     each = [_measure_one(polytope, work, known) for polytope in polytopes]
     out = [np.zeros(len(asked)) for _ in range(5)]
     names: list[str] = []
@@ -181,11 +188,36 @@ def measure_sets(
 
 @dataclass(frozen=True)
 class Work:
-    """What is asked of a set: functionals, which of them are sums of others, and how the work is shared."""
+    """What is asked of a set: functionals, which of them are sums of others, how the work is shared, how exactly."""
 
     functionals: tuple[Functional, ...]
     parts: Mapping[int, tuple[int, ...]]
     options: Options
+    rough: float | None = None
+
+    @property
+    def how(self) -> How:
+        """How a set is pushed."""
+        # other engines have one accuracy
+        batch = find_engine(self.options.solver).name == "batch"
+        return How(self.options.solver, self.rough if batch else None)
+
+
+@dataclass(frozen=True)
+class How:
+    """The engine to ask first, and how far from the true ends answers may be, as a share of the norm.
+
+    None is as near as is promised.
+    """
+
+    solver: str
+    rough: float | None = None
+
+    def push(self, polytope: Polytope, directions: FloatArray) -> Pushed:
+        """Return extreme values along directions."""
+        if self.rough is None:
+            return push_many(polytope, directions, self.solver)
+        return push_roughly(polytope, directions, self.rough)
 
 
 def _extremes(found: Sequence[Range], q: int) -> Extremes | None:
@@ -240,7 +272,7 @@ def _measure_one(polytope: Polytope, work: Work, known: Extremes | None) -> tupl
         found = run(
             _signed_ranges,
             [[(functionals[i], before[i]) for i in piece] for piece in pieces],
-            shared=(polytope, options.solver, [functionals[i] for i in others]),
+            shared=(polytope, work.how, [functionals[i] for i in others]),
             progress=lambda tasks_done: done(CHUNK * tasks_done),
             n_jobs=options.n_jobs,
             client=options.client,
@@ -260,7 +292,7 @@ def _measure_one(polytope: Polytope, work: Work, known: Extremes | None) -> tupl
         ranges = run(
             _largest_ranges,
             groups,
-            shared=(polytope, options.solver),
+            shared=(polytope, work.how),
             progress=lambda tasks_done: done(tasks_done),
             n_jobs=options.n_jobs,
             client=options.client,
@@ -351,10 +383,10 @@ def _grouped(tasks: Sequence[Several]) -> list[list[Several]]:
 
 
 def _signed_ranges(
-    tasks: list[tuple[Functional, Before | None]], shared: tuple[Polytope, str, list[Functional]]
+    tasks: list[tuple[Functional, Before | None]], shared: tuple[Polytope, How, list[Functional]]
 ) -> Signed:
     """Return the ranges of sizes of linear functions, and what their extreme points show of other functionals."""
-    polytope, solver, others = shared
+    polytope, how, others = shared
     q, count = polytope.model.q, 2 * len(tasks)
     directions = np.zeros((count, q))
     points, bound = np.full((count, q), np.nan), np.full(count, np.inf)
@@ -368,7 +400,7 @@ def _signed_ranges(
     feasible = np.ones(count, dtype=bool)
     value = np.einsum("bq,bq->b", points, directions)
     if open_.size:
-        pushed = push_many(polytope, directions[open_], solver)
+        pushed = how.push(polytope, directions[open_])
         points[open_], feasible[open_], names[open_] = pushed.point, pushed.feasible, pushed.solver
         value[open_] = pushed.value
         # either proof holds: that of the larger set, and the one found here
@@ -421,11 +453,11 @@ def does_without(polytope: Polytope, f: Functional) -> FloatArray | None:
     return found if found is not None and polytope.excess_of(found) <= 0.0 else None
 
 
-def _largest_ranges(tasks: list[Several], shared: tuple[Polytope, str]) -> list[Range]:
+def _largest_ranges(tasks: list[Several], shared: tuple[Polytope, How]) -> list[Range]:
     """Return the ranges of functionals that are the largest of several linear ones, worked on together."""
-    polytope, solver = shared
-    tops = _greatest_of(tasks, polytope, solver)
-    least = _least_of(tasks, polytope, solver)
+    polytope, how = shared
+    tops = _greatest_of(tasks, polytope, how)
+    least = _least_of(tasks, polytope, how)
     nan, out = float("nan"), []
     for top, bottom in zip(tops, least, strict=True):
         lower = min(max(bottom.value, 0.0), top.value)
@@ -444,7 +476,7 @@ class End:
     point: FloatArray
 
 
-def _greatest_of(tasks: Sequence[Several], polytope: Polytope, solver: str) -> list[End]:
+def _greatest_of(tasks: Sequence[Several], polytope: Polytope, how: How) -> list[End]:
     q = polytope.model.q
     out: dict[int, End] = {}
     nowhere = np.full(q, np.nan)
@@ -463,21 +495,22 @@ def _greatest_of(tasks: Sequence[Several], polytope: Polytope, solver: str) -> l
             polytope,
             np.vstack([task.functional.directions(q) for task in exact]),
             np.repeat(np.arange(len(exact)), [len(task.functional.tops) for task in exact]),
-            solver,
+            how.solver,
             known=np.concatenate(caps),
             reached=reached,
+            rough=how.rough,
         )
         for task, top, point in zip(exact, tops, points, strict=True):
             here = point if top.point is None else top.point
             out[task.number] = End(float(top.value), float(top.bound), here)
     for task in tasks:
         if not task.functional.exact:
-            value, gap = _sum_of_greatest(polytope, task.functional, solver)
+            value, gap = _sum_of_greatest(polytope, task.functional, how.solver)
             out[task.number] = End(value, value + gap, nowhere)
     return [out[task.number] for task in tasks]
 
 
-def _least_of(tasks: Sequence[Several], polytope: Polytope, solver: str) -> list[End]:
+def _least_of(tasks: Sequence[Several], polytope: Polytope, how: How) -> list[End]:
     out: dict[int, End] = {}
     for task in tasks:
         if task.before is not None and not np.isnan(task.before.points[0]).any():
@@ -489,7 +522,7 @@ def _least_of(tasks: Sequence[Several], polytope: Polytope, solver: str) -> list
             out[task.number] = End(0.0, 0.0, without)
     open_ = [task for task in tasks if task.number not in out]
     forms = [_form(task.functional, polytope.model.q) for task in open_]
-    for task, one in zip(open_, least_values(polytope, forms, solver), strict=True):
+    for task, one in zip(open_, least_values(polytope, forms, how.solver, rough=how.rough), strict=True):
         out[task.number] = End(float(one.value), float(one.bound), one.point)
     return [out[task.number] for task in tasks]
 
@@ -525,7 +558,7 @@ def least(polytope: Polytope, row: Asked, solver: str) -> float:
     others = [f for f in row.functionals if not f.signed and does_without(polytope, f) is None]
     found = [0.0]
     if signed:
-        found += [one.lower for one in _signed_ranges([*signed], (polytope, solver, [])).ranges]
+        found += [one.lower for one in _signed_ranges([*signed], (polytope, How(solver), [])).ranges]
     if others:
         forms = [_form(f, polytope.model.q) for f in others]
         found += [float(one.value) for one in least_values(polytope, forms, solver)]

@@ -130,6 +130,7 @@ def push_largest_each(
     *,
     known: np.ndarray | None = None,
     reached: np.ndarray | None = None,
+    rough: float | None = None,
 ) -> list[Largest]:
     """Return the largest of the maxima in each of several groups of directions, all of them in one run.
 
@@ -148,6 +149,8 @@ def push_largest_each(
     reached : ndarray, shape (number of groups,), optional
         What points of the set are known to reach in each group: directions whose upper bound is not above it need no
         push.
+    rough : float, optional
+        Values this share of the norm below the largest will do; no proof is driven on for the sake of it.
 
     Examples
     --------
@@ -166,13 +169,13 @@ def push_largest_each(
     points: dict[int, np.ndarray] = {}
     promised = PROMISED * polytope.size
     raced = find_engine(solver).name == "batch"
-    for race in (True, False) if raced else (False,):
+    for race in ((True, False) if rough is None else (True,)) if raced else (False,):
         some = np.flatnonzero(bound > value[group] + promised)
         if not some.size:
             break
         if race:
             goals = make_goals(some.size, group=group[some], ahead=value)
-            answer = push_batch(polytope, directions[some], goals)
+            answer = push_batch(polytope, directions[some], goals, rough)
             pushed = certified(polytope, directions[some], answer, None, "batch")
         else:
             pushed = push_many(polytope, directions[some], solver)

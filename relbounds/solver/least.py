@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from relbounds.solver.certificates import dual_bound, inside, largest_values
 from relbounds.solver.engines.answer import Answer
+from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.engines.registry import Engine, engines_for
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
@@ -153,8 +155,12 @@ def least_value(
     return least_values(polytope, [form], solver)[0]
 
 
-def least_values(polytope: Polytope, forms: Sequence[Form], solver: str = "auto") -> list[Least]:
+def least_values(
+    polytope: Polytope, forms: Sequence[Form], solver: str = "auto", *, rough: float | None = None
+) -> list[Least]:
     """Return the least value of each of several functions, worked on together.
+
+    With `rough`, values this share of the norm above the least will do, and one engine is asked.
 
     Examples
     --------
@@ -167,13 +173,20 @@ def least_values(polytope: Polytope, forms: Sequence[Form], solver: str = "auto"
     [0.5, 0.0, 0.0]
     """
     found: list[Least | None] = [None] * len(forms)
-    for engine in engines_for(solver):
+    engines = engines_for(solver)
+    if rough is not None and engines[0].name == "batch":
+        engines = [Engine("batch", partial(_roughly, gap=rough))]
+    for engine in engines:
         open_ = [i for i, one in enumerate(found) if one is None or one.gap > PROMISED * polytope.size]
         for group in _groups([forms[i].cost.size for i in open_]):
             some = [open_[i] for i in group]
             for i, one in zip(some, _solve(polytope, [forms[i] for i in some], engine), strict=True):
                 found[i] = _better(found[i], one)
     return [one for one in found if one is not None]
+
+
+def _roughly(polytope: Polytope, directions: np.ndarray, gap: float) -> Answer:
+    return push_batch(polytope, directions, None, gap)
 
 
 def _groups(sizes: Sequence[int]) -> list[list[int]]:

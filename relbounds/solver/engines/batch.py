@@ -99,8 +99,12 @@ def run_centred(
     return interior.solve(core, d, start, np.full(len(d), gap), stop=stop)
 
 
-def push_batch(polytope: Polytope, directions: np.ndarray, goals: Goals | None = None) -> Answer:
+def push_batch(
+    polytope: Polytope, directions: np.ndarray, goals: Goals | None = None, gap: float | None = None
+) -> Answer:
     """Return points and multipliers for many directions; those that reach their goals may be left unfinished.
+
+    A direction is finished when its gap is this share of the norm, the usual one by default.
 
     Examples
     --------
@@ -115,7 +119,8 @@ def push_batch(polytope: Polytope, directions: np.ndarray, goals: Goals | None =
         answer = _push_few(polytope, directions, goals)
         if answer is not None:
             return answer
-    gap = FINE if goals is None else FINE * goals.accuracy / PROMISED
+    if gap is None:
+        gap = FINE if goals is None else FINE * goals.accuracy / PROMISED
     return _push_all(polytope, directions, goals, gap)
 
 

@@ -94,6 +94,24 @@ def push_many(
     return pushed
 
 
+def push_roughly(polytope: Polytope, directions: np.ndarray, gap: float) -> Pushed:
+    """Return values of ``direction . v`` at points of the polytope, about this share of the norm from the extremes.
+
+    `bound` and `gap` say what is proved, as ever; where that is less than asked for, no other engine is tried.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([0.5]))
+    >>> bool(abs(push_roughly(tope, np.eye(1), 1e-3).value[0] - 1) < 1e-2)
+    True
+    """
+    directions = np.atleast_2d(np.asarray(directions, dtype=float))
+    return certified(polytope, directions, push_batch(polytope, directions, None, gap), None, "batch")
+
+
 def _push_below(polytope: Polytope, directions: np.ndarray, solver: str, below: np.ndarray) -> Pushed:
     """Push until directions are proved to stay below a value; those that are not go all the way."""
     goals = make_goals(len(directions), below)

@@ -63,8 +63,9 @@ def run(root: Path, target: Path, cache: Path, *, stale: bool = False) -> None:
     todo = [job for job in jobs.values() if not job[1].exists()]
     environment = _environment(root, cache) if todo else {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for said in pool.map(lambda job: _run_one(*job, environment, has_r), todo):
-            print(said, flush=True)
+        failed = [said for said in pool.map(lambda job: _run_one(*job, environment, has_r), todo) if said]
+    if failed:
+        raise SystemExit("\n\n".join(failed))
     wanted = {kept.name for _, kept in jobs.values()}
     for old in cache.iterdir():  # what no page of today made
         if not stale and old.name not in wanted and old.name != "library":
@@ -129,6 +130,7 @@ def _environment(root: Path, cache: Path) -> dict[str, str]:
 
 
 def _run_one(path: Path, kept: Path, environment: dict[str, str], has_r: bool) -> str:
+    """Run a page and keep what it gave; return what went wrong, if anything did."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "page"
         if has_r:
@@ -137,12 +139,13 @@ def _run_one(path: Path, kept: Path, environment: dict[str, str], has_r: bool) -
             command = [sys.executable, str(TOOLS / "knit_python.py"), str(path), str(out)]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode:
-            raise SystemExit(f"{path.name} failed:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}")
+            return f"{path.name} failed:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
         for file in out.iterdir():  # what chunks left behind is not part of the page
             if file.name not in (f"{path.stem}.md", "figures"):
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
         shutil.copytree(out, kept)
-    return f"ran {path.name}"
+    print(f"ran {path.name}", flush=True)
+    return ""
 
 
 def _write(path: Path, text: str) -> None:

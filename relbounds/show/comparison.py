@@ -190,7 +190,7 @@ class Comparison:
         >>> data = rb.datasets.load_severity()
         >>> fit = rb.relbounds("severity ~ age + stiffness", data, C=0.1, delta=0.05, control="fdr")
         >>> rb.compare_fits({"one": fit}).to_csv().splitlines()[0]
-        ',one'
+        ',one,notes'
         """
         return self.paper(**options).to_csv(path)
 

@@ -1,8 +1,8 @@
 #' Relevance intervals for the features of a linear model
 #'
 #' For each feature, the least and the most that any equally good linear model uses it. A feature is *strong* if every
-#' good model needs it, *weak* if some use it and others do without it, and *irrelevant* if none uses it more than it
-#' would use noise.
+#' good model needs it, *weak* if some use it and others do without it, and *irrelevant* if it cannot be told
+#' from noise.
 #'
 #' The formula has R's own meaning: `.`, `-x`, `I(x^2)`, `poly(x, 2)`, `factor()`, interactions, and look-up in the
 #' environment of the formula all work, in every part. There is no intercept column, and a factor gets one column

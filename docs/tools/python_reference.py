@@ -24,6 +24,7 @@ SECTIONS = {
         "explore.stability.Stability",
         "explore.risk.RiskBound",
         "results.BaselineView",
+        "show.explorer.server.Explorer",
     ],
 }
 ERRORS = [name for name in rb.__all__ if name.endswith(("Error", "Warning"))]
@@ -50,7 +51,7 @@ def write(folder: Path) -> None:
     for heading, names in SECTIONS.items():
         index += [f"## {heading}", ""]
         for name in names:
-            page = name.rsplit(".", 1)[-1] if name.startswith(("explore.", "results.")) else name
+            page = name.rsplit(".", 1)[-1] if name.startswith(("explore.", "results.", "show.")) else name
             index.append(f"[`{page}`]({page}.md)\n: {_first_line(name)}\n")
             (folder / f"{page}.md").write_text(_page(name, page), encoding="utf-8")
             made.append(page)

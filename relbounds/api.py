@@ -119,8 +119,9 @@ def relbounds(
     missing : {"drop", "raise"}
         What to do with rows that have missing values.
     screen : bool or None
-        Skip the linear programs of features that a cheap bound already shows to be negligible; None does so
-        beyond 1000 features.
+        Bound terms that scores do not tell from noise only as far as noise reaches: it is proved that no equivalent
+        model uses them more, and their upper bound reads "<=" ("at most"; True in the table's column `screened`).
+        None does so with more than 120 rows, False never.
     bounds : bool
         False fits and predicts only: no bounds, no classes.
     solver : {"auto", "cvxopt", "batch", "highs"}

@@ -65,7 +65,7 @@ shorten <- function(text, longest = 30) {
 figure_rows <- function(table, sort = "table", features = NULL, levels = TRUE) {
   sort <- one_of(sort, c("table", "upper", "lower", "name"), "sort")
   if (!levels) table <- table[table$row == "term", , drop = FALSE]
-  if (!is.null(features)) table <- pick_features(table, features)
+  table <- if (is.null(features)) shown_rows(table) else pick_features(table, features)
   if (!"row" %in% names(table)) table$row <- "term"
   table$part <- factor(as.character(table$part), levels = names(PARTS))
   owner <- interaction(table$part, table$term, drop = TRUE)

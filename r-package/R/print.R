@@ -46,7 +46,7 @@ print.relbounds <- function(x, digits = 3, ...) {
   cat("\nFamily: ", family_words(x), "; ", x$nobs, " observations\n", sep = "")
   for (part in unique(x$table$part)) {
     table <- x$table[x$table$part == part, , drop = FALSE]
-    shown <- bounds_table(table, digits)
+    shown <- bounds_table(shown_rows(table), digits)
     if (part == "adjust") {
       cat("\nAdjusted for (in every model):\n")
       print(shown[c("Weight", "From", "To")], quote = FALSE)
@@ -66,10 +66,25 @@ row_labels <- function(table) {
   make.unique(ifelse(inside, paste0("  ", table$feature), table$feature))
 }
 
+# Of a long table what is relevant is shown, and the ten other terms that could be used most; a note says so.
+shown_rows <- function(table, longest = 150, more = 10) {
+  if (nrow(table) <= longest) return(table)
+  told <- unique(table$term[table$relevance != "irrelevant"])
+  others <- table[!table$term %in% told, , drop = FALSE]
+  most <- others$term[utils::head(order(-others$upper), more)]
+  table[table$term %in% c(told, most), , drop = FALSE]
+}
+
+# An upper bound that is proved, but not reached by a model, is "at most".
+upper_cells <- function(table, digits) {
+  cells <- format_bound(table$upper, digits)
+  if ("screened" %in% names(table)) ifelse(table$screened, paste("<=", cells), cells) else cells
+}
+
 bounds_table <- function(table, digits = 3, smallest = 0.001) {
   data.frame(
     Weight = format_bound(table$weight, digits), Lower = format_bound(table$lower, digits),
-    Upper = format_bound(table$upper, digits), From = format_bound(table$signed_lower, digits),
+    Upper = upper_cells(table, digits), From = format_bound(table$signed_lower, digits),
     To = format_bound(table$signed_upper, digits), `P>noise` = format_p(table$p_noise, smallest),
     `P adj.` = format_p(table$p_adjusted, smallest), Relevance = ifelse(is.na(table$relevance), "", as.character(table$relevance)), Dir = table$direction,
     row.names = row_labels(table), check.names = FALSE
@@ -109,7 +124,7 @@ print.summary.relbounds <- function(x, digits = 3, ...) {
   check_arguments(PRINT_ARGUMENTS)
   print_call(x$call)
   for (part in unique(x$table$part)) {
-    shown <- bounds_table(x$table[x$table$part == part, , drop = FALSE], digits, x$smallest_p)
+    shown <- bounds_table(shown_rows(x$table[x$table$part == part, , drop = FALSE]), digits, x$smallest_p)
     cat("\n", PART_TITLES[[part]], ":\n", sep = "")
     print(if (part == "adjust") shown[c("Weight", "From", "To", "Dir")] else shown[setdiff(names(shown), c("From", "To"))], quote = FALSE)
   }

@@ -9,7 +9,7 @@ from relbounds.linear.fitted import Fitted
 from relbounds.show.facts import Facts, Pairs
 from relbounds.show.methods_text import linear_methods
 from relbounds.show.settings import settings_of
-from relbounds.show.walk import count_classes
+from relbounds.show.walk import count_classes, part_shown
 
 COLUMNS = (
     "weight",
@@ -70,7 +70,7 @@ def linear_facts(fitted: Fitted, training: float | None) -> Facts:
         ),
         left=_left(fitted),
         right=_right(fitted, training),
-        notes=(*_explained(fitted), *design.notes, *fitted.notes),
+        notes=(*_explained(fitted), *design.notes, *fitted.notes, *part_shown(fitted.table)),
         smallest_p=smallest_p(fitted),
         noise=noise_of(fitted),
         constraints=constraints_of(fitted),

@@ -15,7 +15,7 @@ from relbounds.show.columns import column
 from relbounds.show.escaping import defuse, escape_latex, escape_markdown, visible
 from relbounds.show.facts import Facts
 from relbounds.show.templates import render
-from relbounds.show.walk import Step, walk
+from relbounds.show.walk import Step, shown_rows, walk
 from relbounds.show.writing import write_text
 
 # What a paper's table leaves out of the summary's columns, unless there are levels or adjusting covariates: theirs is a
@@ -219,7 +219,7 @@ def paper_table(
     said = facts.notes if notes is True else tuple(notes or ())
     return PaperTable(
         heads=(str(table.index.name or "feature"), *(one.head for one in shown.values())),
-        rows=tuple(_row(step, table, wanted, facts.smallest_p) for step in walk(table)),
+        rows=tuple(_row(step, table, wanted, facts.smallest_p) for step in walk(table, shown_rows(table))),
         numeric=tuple(not one.word for one in shown.values()),
         caption=caption,
         label=label,

@@ -14,7 +14,7 @@ from relbounds.show.escaping import defuse, escape_latex, visible
 from relbounds.show.facts import Facts
 from relbounds.show.paper_tables import PaperRow, PaperTable, paper_table, row_cells
 from relbounds.show.templates import markup, render
-from relbounds.show.walk import Step, walk
+from relbounds.show.walk import Step, shown_rows, walk
 
 if TYPE_CHECKING:
     from relbounds.show.facts import Pairs
@@ -97,7 +97,7 @@ def _body(facts: Facts, more: int = 0) -> SimpleTable:
     """Set the table, its first column wider than it needs by some letters."""
     wanted, table = _columns(facts), facts.table
     shown = [column(name, table[name]) for name in wanted]
-    steps = walk(table)
+    steps = walk(table, shown_rows(table))
     blank = [""] * len(wanted)
     cells = [
         blank if step.row is None else list(map(visible, row_cells(table, step, wanted, facts.smallest_p)))

@@ -17,6 +17,8 @@ PART_TITLES = {
 }
 PARTS = tuple(PART_TITLES)
 CLASSES = ("strong", "weak", "irrelevant")
+# Longer tables are shown in part: what is relevant, and so many of the other terms, those that could be used most.
+LONG, MORE = 150, 10
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,37 @@ def walk(table: pd.DataFrame, order: Sequence[int] | None = None) -> list[Step]:
             short = inside(names[i], terms[i]) if inner else names[i]
             steps.append(Step("inner" if inner else "row", names[i], short, i, part, terms[i]))
     return steps
+
+
+def shown_rows(table: pd.DataFrame) -> list[int] | None:
+    """Return the rows of a long table that readers are shown; None where they are shown all of it.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"part": "regular", "term": range(200), "upper": 0.1, "relevance": "irrelevant"})
+    >>> table.loc[7, "relevance"] = "weak"
+    >>> len(shown_rows(table)), shown_rows(table.iloc[:20])
+    (11, None)
+    """
+    if len(table) <= LONG or not {"part", "term", "upper", "relevance"} <= set(table):
+        return None
+    keys = pd.MultiIndex.from_frame(table[["part", "term"]])
+    told = keys[(table["relevance"] != "irrelevant").to_numpy()].unique()
+    others = table[~keys.isin(told)]
+    most = others.sort_values("upper", ascending=False, kind="stable").head(MORE)
+    wanted = told.append(pd.MultiIndex.from_frame(most[["part", "term"]])).unique()
+    return [i for i, shown in enumerate(keys.isin(wanted)) if shown]
+
+
+def part_shown(table: pd.DataFrame) -> tuple[str, ...]:
+    """Say that a long table is shown in part, and where all of it is; nothing where all of it is shown."""
+    rows = shown_rows(table)
+    if rows is None:
+        return ()
+    return (
+        f"Shown are {len(rows)} of {len(table)} rows: every relevant term and the {MORE} others that could be used "
+        "most. The data frame `table` and the CSV file have all of them.",
+    )
 
 
 def inside(name: str, term: str) -> str:

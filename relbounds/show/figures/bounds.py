@@ -36,7 +36,7 @@ from relbounds.show.figures.style import (
     put_title,
     tidy_axes,
 )
-from relbounds.show.walk import sorted_rows
+from relbounds.show.walk import shown_rows, sorted_rows
 
 SORTS = ("table", "upper", "lower", "name")
 ORIENTATIONS = ("horizontal", "vertical")
@@ -88,7 +88,8 @@ def plot_bounds(
     sort : {"table", "upper", "lower", "name"}
         Order of the terms inside a part; "table" keeps the order of the formula.
     features : sequence of str, optional
-        Only these terms or levels.
+        Only these terms or levels. By default all; of a long table the relevant terms and the ten others that could
+        be used most.
     levels : bool
         Draw the levels and columns under their terms.
     palette : mapping, optional
@@ -113,6 +114,8 @@ def plot_bounds(
     _known("orientation", orientation, ORIENTATIONS)
     _known("sort", sort, SORTS)
     table = chosen_rows(facts.table, features)
+    rows = shown_rows(table) if features is None else None
+    table = table if rows is None else table.iloc[rows]
     table = table[(table["part"] != "adjust") & table["upper"].notna()] if "part" in table else table
     if not levels and "row" in table:
         table = table[table["row"] == "term"]

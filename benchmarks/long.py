@@ -3,6 +3,7 @@
     git worktree add ../first b618986
     python benchmarks/long.py --first ../first
     python benchmarks/long.py --cases 1000000x20
+    python benchmarks/long.py --parts     # noise refitted on a part of the rows beside noise refitted on all
     python benchmarks/long.py --report
 
 Each fit runs in a process of its own with one thread, default options of its version, noise and tolerance included;
@@ -16,9 +17,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import common
+import numpy as np
 import pandas as pd
 
 HERE = Path(__file__).resolve().parent
@@ -61,6 +64,34 @@ def measure(case: str, code: Path) -> dict[str, object]:
     return found
 
 
+def noise_of_part(seed: int, n: int = 20_000, kept: int = 5_000) -> list[dict[str, object]]:
+    """Return what noise reaches by refits on all rows, and on a part of them, in one fit."""
+    import relbounds as rb
+    from relbounds.linear.noise import thinning
+    from relbounds.linear.noise.evidence import Evidence, Memory
+    from relbounds.linear.noise.fwer import block_noise
+    from relbounds.linear.noise.judge import tested_terms
+
+    data = rb.simulate.draw("ordinal", n, 2, 2, 4, noise=0.5, seed=seed)
+    f = rb.relbounds(data.formula, data.data, C=0.01, delta=0.001, control="fdr", progress=False)._fitted
+    out: list[dict[str, object]] = []
+    for rows in (n, kept):
+        thinning.MANY, thinning.LEAST = (n if rows == n else 1), kept
+        evidence = Evidence(
+            f.design, f.options, f.spec, f.solution, f.norm, f.delta, f.polytope, f.measured, Memory()
+        )
+        terms = tested_terms(evidence)
+        block = tuple(i for i, term in enumerate(terms) if data.truth[term.name] == "irrelevant")
+        begin = time.process_time()
+        found = block_noise(evidence, terms, block)
+        assert found is not None
+        quantiles = dict(
+            zip(("q10", "q50", "q90"), np.quantile(found[0].upper, [0.1, 0.5, 0.9]), strict=True)
+        )
+        out.append({"seed": seed, "n": n, "rows": rows, **quantiles, "seconds": time.process_time() - begin})
+    return out
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -68,11 +99,17 @@ def main() -> None:
     parser.add_argument("--first", type=Path, help="a working tree of the first version, commit b618986")
     parser.add_argument("--cases", nargs="*", default=list(CASES))
     parser.add_argument("--report", action="store_true", help="only rewrite the report from the stored rows")
+    parser.add_argument(
+        "--parts", type=int, nargs="?", const=2, help="compare noise of a part, this many seeds"
+    )
     args = parser.parse_args()
+    if args.parts:
+        found = [row for seed in range(1, args.parts + 1) for row in noise_of_part(seed)]
+        pd.DataFrame(found).to_csv(common.RESULTS / "long_noise.csv", index=False, float_format="%.4g")
     stored = common.RESULTS / "long.csv"
     rows = pd.read_csv(stored).to_dict("records") if stored.exists() else []
     versions = {"now": HERE.parent, **({} if args.first is None else {"first": args.first.resolve()})}
-    for case in [] if args.report else args.cases:
+    for case in [] if args.report or args.parts else args.cases:
         for version, code in versions.items():
             row = {"case": case, "version": version, **measure(case, code)}
             rows = [old for old in rows if (old["case"], old["version"]) != (case, version)] + [row]
@@ -101,6 +138,18 @@ def report(rows: pd.DataFrame) -> None:
     said = sorted(
         {str(note) for note in rows.loc[rows["version"] == "now", "notes"] if isinstance(note, str)}
     )
+    parts: list[str] = []
+    if (common.RESULTS / "long_noise.csv").exists():
+        noise = pd.read_csv(common.RESULTS / "long_noise.csv")
+        parts = [
+            "## Noise refitted on a part of the rows",
+            "",
+            "Beyond 50,000 rows noise is refitted on a stratified part of them, and scaled. The greatest use of noise in "
+            "19 refits (quantiles, shares of the norm) on all rows, and on a quarter of them, where both can be done:",
+            "",
+            common.markdown(noise.astype({"seed": int, "n": int, "rows": int}), 4),
+            "",
+        ]
     text = "\n".join(
         [
             "# Many rows: a default fit, now and in the first version",
@@ -110,6 +159,7 @@ def report(rows: pd.DataFrame) -> None:
             "Default options of each version, noise and tolerance included. What the summary says of subsamples: "
             + " / ".join(said),
             "",
+            *parts,
             common.provenance("python benchmarks/long.py --first ../first", "0"),
         ]
     )

@@ -8,7 +8,7 @@ equivalent models use noise which had its chance to be fitted, and how much of i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from relbounds.linear.noise.moves import make_rows, maps_of
 from relbounds.linear.noise.score import ScoreFound, score_test
 from relbounds.linear.noise.smooth import Response
 from relbounds.linear.noise.standins import SHARE, StandIns, combine, standin_test
+from relbounds.linear.noise.thinning import thinned, thinning_note
 from relbounds.linear.ranges import ZERO
 from relbounds.noise_intervals import Interval, prediction_interval
 from relbounds.parallel import run
@@ -129,7 +130,7 @@ def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Respon
         permutations=int(score.draws.max(initial=0)),
         refits=len(found),
         block=tuple(names[k] for k in block) if found else (),
-        notes=_standin_notes(names, verdict.place),
+        notes=(*_standin_notes(names, verdict.place), *(thinning_note(evidence) if found else ())),
     )
 
 
@@ -224,6 +225,8 @@ def block_noise(
 def _refits(shared: Shared, count: int) -> list[BlockValues]:
     """Refit models to permuted blocks, shared among processes; the same for any number of them."""
     options = shared.evidence.options
+    part, scale = thinned(shared.evidence)
+    shared = replace(shared, evidence=part)
     rows = [shared.rows[k] for k in shared.block]
     task = together(shared.evidence, shared.part, rows)
     # pieces of a size that does not depend on the number of workers
@@ -237,7 +240,7 @@ def _refits(shared: Shared, count: int) -> list[BlockValues]:
             client=options.client,
             progress=lambda pieces_done: done(-(-count // len(pieces)) * pieces_done),
         )
-    return [one for piece in found for one in piece]
+    return [BlockValues(scale * one.largest, scale * one.least) for piece in found for one in piece]
 
 
 def _pieces(task: Together, count: int) -> list[range]:

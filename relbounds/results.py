@@ -223,9 +223,10 @@ class RelboundsResults(Results):
         newdata : DataFrame, optional
             With the columns that the regular and the adjusting part read; None means the training rows.
         type : {"class", "score", "prob"}
-            Levels (or numbers); the scores behind them; or the probability of each level. Probabilities come from a
-            proportional-odds model of held-out scores (classes without order: a multinomial one); survival: from the
-            same model, the probability of surviving each time.
+            Levels (or numbers; survival: the interval up to whose beginning half or more survive); the scores behind
+            them; or the probability of each level. Probabilities come from a proportional-odds model of held-out
+            scores (classes without order: a multinomial one); survival: from the same model, the probability of
+            surviving each time.
         times : float or sequence of float, optional
             Survival with ``type="prob"``: at which times, up to the last one that levels were cut at; those by default.
 
@@ -255,7 +256,27 @@ class RelboundsResults(Results):
             return self._chances(predicted.scores, index, times)
         if self.design.levels is None:
             return pd.Series(self._in_units(predicted.guess), index=index, name=self.design.response)
-        return pd.Series(self.design.decode(predicted.guess), index=index, name=self.design.response)
+        cuts = self._median_cuts
+        score = predicted.scores[:, 0]
+        guess = predicted.guess if cuts is None else 1.0 + (score[:, None] >= cuts).sum(axis=1)
+        decoded = self.design.decode(np.where(np.isnan(score), np.nan, guess))
+        return pd.Series(decoded, index=index, name=self.design.response)
+
+    @cached_property
+    def _median_cuts(self) -> np.ndarray | None:
+        """Survival: the scores at which the time that half survive passes from one interval to the next.
+
+        Thresholds part balanced sides, which lie close together where the relation is not strong: by them nearly all
+        would be predicted to die first or last. None for other families, and where there are no held-out scores.
+        """
+        from relbounds.linear.probabilities import has_held_out
+
+        if self.design.family != "survival" or not has_held_out(self._fitted):
+            return None
+        model = self.probabilities
+        if model.slope > 0:
+            return np.asarray(model.offsets / model.slope)
+        return np.where(model.offsets <= 0, -np.inf, np.inf)
 
     def _chances(
         self, scores: np.ndarray, index: pd.Index, times: Sequence[float] | float | None

@@ -9,6 +9,7 @@ import urllib.request
 import warnings
 from urllib.parse import urlsplit
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -235,3 +236,36 @@ def test_explore_serves_the_page_until_it_is_interrupted(table):
         assert other.returncode == 2 and f"--port {port} is in use" in other.stderr
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0 and process.stderr.read() == ""
+
+
+def test_completed_copies_methods_and_predictions(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": rng.normal(size=60), "z": rng.normal(size=60), "age": rng.normal(size=60)})
+    data["time"] = np.exp(data["x"] + rng.normal(size=60))
+    data["seen"] = (rng.random(60) < 0.7).astype(int)
+    names = [tmp_path / f"{k}.csv" for k in range(3)]
+    for k, name in enumerate(names):
+        data.assign(z=data["z"] + 0.1 * k * rng.normal(size=60)).to_csv(name, index=False)
+    out = {"methods": tmp_path / "m.txt", "predictions": tmp_path / "p.csv"}
+    arguments = [
+        "fit",
+        str(names[0]),
+        "Surv(time, seen) ~ x + z | adjust(age)",
+        "--C",
+        "0.1",
+        "--delta",
+        "0.05",
+    ]
+    arguments += ["--imputed", *map(str, names[1:])]
+    for name, path in out.items():
+        arguments += [f"--{name}", str(path)]
+    assert main(arguments) == 0
+    assert "3 imputed data sets" in " ".join(capsys.readouterr().out.split())
+    assert "3 times imputed" in out["methods"].read_text() and "adjusted" in out["methods"].read_text()
+    found = pd.read_csv(out["predictions"])
+    assert len(found) == 60 and {"row", "predicted", "score"} <= set(found)
+    chances = found.filter(like="P(over").to_numpy()
+    assert chances.shape[1] > 2 and (np.diff(chances, axis=1) <= 1e-12).all()
+    names[2].write_text("x,z\n1,2\n")
+    assert main([*arguments[:7], "--imputed", str(names[2])]) == 2
+    assert "Data set 2" in capsys.readouterr().err

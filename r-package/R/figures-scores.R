@@ -14,6 +14,7 @@
 #' @param most Number of rows to show, hardest first.
 #' @param bins Number of bins of equal counts, at most.
 #' @param groups Number of groups of equal size by score.
+#' @param risk Write the numbers at risk under the curves?
 #' @param legend Show a legend?
 #' @param cut,k,part,by,by_class As in [groups()].
 #' @param delta,probes As in [sweep_delta()] and [stability()].
@@ -231,12 +232,15 @@ plot_survival <- function(object, ...) UseMethod("plot_survival")
 
 #' @rdname relbounds-score-figures
 #' @export
-plot_survival.relbounds <- function(object, groups = 3, legend = TRUE, title = NULL, ...) {
+plot_survival.relbounds <- function(object, groups = 3, risk = TRUE, legend = TRUE, title = NULL, ...) {
   check_arguments()
   table <- survival_curves(object, groups)
   table$group <- factor(table$group, levels = unique(table$group))
   colours <- level_colours(nlevels(table$group))
   lost <- table[table$censored > 0, ]
+  last <- max(table$time)
+  ticks <- Filter(function(t) t <= last, pretty(c(0, last)))
+  numbers <- if (risk) risk_table(table, ticks)
   show_figure(
     ggplot2::ggplot(table, ggplot2::aes(x = time, y = survival, colour = group, linetype = group)) +
       ggplot2::geom_step(ggplot2::aes(y = low), linewidth = 0.2, alpha = 0.6) +
@@ -244,11 +248,37 @@ plot_survival.relbounds <- function(object, groups = 3, legend = TRUE, title = N
       ggplot2::geom_step(linewidth = 0.7) +
       ggplot2::geom_point(data = lost, shape = 3, size = 1.2, stroke = 0.4) +
       ggplot2::scale_colour_manual(values = colours) +
-      ggplot2::scale_y_continuous(limits = c(0, 1), name = "surviving (95 % limits)") +
+      risk_layers(numbers) +
+      ggplot2::scale_x_continuous(breaks = ticks) +
+      ggplot2::scale_y_continuous(limits = c(if (risk) min(numbers$y) - 0.03 else 0, 1), breaks = seq(0, 1, 0.25),
+                                  name = "surviving (95 % limits)") +
       ggplot2::labs(x = "time (+: censored)", title = title) + figure_theme() +
       ggplot2::theme(panel.grid.major.y = ggplot2::element_line(colour = "grey92", linewidth = 0.3),
                      legend.position = if (legend) "bottom" else "none")
   )
+}
+
+# How many of each group are followed just before each tick: a line a group, under the curves.
+risk_table <- function(table, ticks) {
+  place <- function(k) -0.07 * k - 0.08
+  groups <- levels(table$group)
+  do.call(rbind, lapply(seq_along(groups), function(k) {
+    rows <- table[table$group == groups[k], ]
+    rows <- rows[order(rows$time), ]
+    left <- vapply(ticks, function(t) {
+      later <- rows$at_risk[rows$time >= t]
+      if (length(later)) as.integer(later[1]) else 0L
+    }, 1L)
+    data.frame(group = factor(groups[k], levels = groups), time = ticks, y = place(k), count = left)
+  }))
+}
+
+risk_layers <- function(numbers) {
+  if (is.null(numbers)) return(NULL)
+  list(ggplot2::geom_hline(yintercept = 0, linewidth = 0.3, colour = INK),
+       ggplot2::annotate("text", x = 0, y = -0.06, label = "at risk", size = 2.5, hjust = 0, colour = INK),
+       ggplot2::geom_text(data = numbers, ggplot2::aes(x = time, y = y, label = count, colour = group), size = 2.5,
+                          hjust = ifelse(numbers$time == 0, 0, 0.5), show.legend = FALSE, inherit.aes = FALSE))
 }
 
 #' @rdname relbounds-score-figures

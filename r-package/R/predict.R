@@ -6,7 +6,8 @@
 #' @param object A fit of [relbounds()].
 #' @param newdata A data frame with the regular features and the covariates of `adjust()`; the training rows if left out.
 #'   A row with a missing value gets `NA`.
-#' @param type `"response"`: the predicted level, class or number; `"class"`: the same, for levels and classes;
+#' @param type `"response"`: the predicted level, class or number (survival: the interval up to whose beginning half or
+#'   more survive); `"class"`: the same, for levels and classes;
 #'   `"score"`: the score that the thresholds cut (numbers: the prediction); `"probs"` (or `"prob"`): probabilities of the
 #'   levels, from a model of the levels on held-out scores; of a survival fit, of surviving `times`.
 #' @param times Survival only: times for `"probs"`; those at which levels were cut by default.
@@ -88,7 +89,9 @@ predict_matrix <- function(object, X, type, A = adjust_matrix(object)) {
     code <- apply(above, 1, function(r) if (anyNA(r)) NA_integer_ else which.max(r))
     return(as_response(object, code, rownames(score)))
   }
-  as_response(object, 1L + findInterval(score, sort(base$thresholds)), names(score))
+  # survival: the interval up to whose beginning half or more survive
+  cuts <- if (length(base$median_cuts)) unlist(base$median_cuts) else base$thresholds
+  as_response(object, 1L + findInterval(score, sort(cuts)), names(score))
 }
 
 # Probabilities of levels, one column each; of a survival fit, of surviving each time. The model behind them was made from

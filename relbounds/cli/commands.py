@@ -34,10 +34,10 @@ def _fit(given: argparse.Namespace) -> RelboundsResults:
     options = {
         k: v for k, v in vars(given).items() if k in known and v is not None and k not in ("formula", "data")
     }
-    data = read_table(given.data)
+    several = [read_table(path) for path in (given.data, *(given.imputed or ()))]
     if given.levels is not None:
-        data = order_response(data, given.formula, given.levels)
-    return relbounds(given.formula, data, **options)
+        several = [order_response(data, given.formula, given.levels) for data in several]
+    return relbounds(given.formula, several[0] if len(several) == 1 else several, **options)
 
 
 def run_explore(given: argparse.Namespace) -> int:

@@ -82,7 +82,29 @@ def make_output(fit: RelboundsResults, name: str, target: str) -> str | bytes:
     if name == "report":
         with tempfile.TemporaryDirectory(prefix="relbounds-") as folder:
             return fit.write_report(Path(folder) / "report.html").read_bytes()
+    if name == "methods":
+        return fit.methods_text() + "\n"
+    if name == "predictions":
+        return str(predictions(fit).to_csv(index_label="row"))
     return str(getattr(fit, f"to_{name}")())
+
+
+def predictions(fit: RelboundsResults) -> pd.DataFrame:
+    """Return the prediction of every row that was fitted: level or number, score, probabilities where there are any.
+
+    Rows are counted from 0, as they stand in the file. A column `P(...)` is the probability of a level or, with
+    censored times, of surviving a time.
+    """
+    score = fit.predict(type="score")
+    scores = score.to_frame("score") if isinstance(score, pd.Series) else score.add_prefix("score of ")
+    out = [fit.predict().rename("predicted").to_frame(), scores]
+    if fit.design.levels is not None:
+        chances = fit.predict(type="prob")
+        assert isinstance(chances, pd.DataFrame)
+        survival = fit.design.family == "survival"
+        names = [f"{name:.6g}" if survival else str(name) for name in chances.columns]
+        out.append(chances.set_axis([f"P(over {n})" if survival else f"P({n})" for n in names], axis=1))
+    return pd.concat(out, axis=1)
 
 
 def figure_bytes(fit: RelboundsResults, ending: str, **options: Any) -> bytes:

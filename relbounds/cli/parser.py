@@ -17,6 +17,8 @@ OUTPUTS = {
     "html": "the table, as HTML",
     "figure": "the figure; its ending chooses the format",
     "report": "a self-contained HTML report",
+    "methods": "the paragraph for a paper's methods section, as text",
+    "predictions": "what is predicted for every row, with scores and probabilities, as CSV",
     "save": "the fit, for relbounds.load()",
 }
 
@@ -65,6 +67,12 @@ def _add_data(command: argparse.ArgumentParser) -> None:
 def _add_design(fit: argparse.ArgumentParser) -> None:
     group = fit.add_argument_group("the data")
     group.add_argument("--family", choices=FAMILIES, default="auto")
+    group.add_argument(
+        "--imputed",
+        nargs="+",
+        metavar="FILE",
+        help="further completed copies of DATA by multiple imputation; one pooled result",
+    )
     group.add_argument(
         "--levels",
         metavar="A,B,C",

@@ -78,6 +78,13 @@ class FactorRecipe:
         """Word an exception raised inside the factor."""
         cause = error.__cause__ or error
         detail = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
+        if isinstance(cause, NotImplementedError) and what != "data":
+            # patsy's splines are not made to extrapolate, and its words do not say what to do
+            detail = (
+                "some values lie outside the range that the spline was made for, where it says nothing. Leave these "
+                "rows out or bring the values to the ends of the range, or give lower_bound= and upper_bound= when "
+                "fitting"
+            )
         where = "" if what == "data" else f" on the {what}"
         return FormulaError(
             f"{self.factor.code!r} cannot be computed{where}: {detail}", self.formula, self.factor.position

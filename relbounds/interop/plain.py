@@ -162,6 +162,7 @@ def _predictor(fit: rb.RelboundsResults) -> dict[str, Any]:
         "adjust_scale": named(design.adjust_names, design.adjust_scale),
         "adjust_sent": [int(j) + 1 for j in getattr(design._adjust_columns, "used", ())],
         "thresholds": [float(v) for v in base.thresholds],
+        "median_cuts": None if fit._median_cuts is None else [float(v) for v in fit._median_cuts],
     }
 
 

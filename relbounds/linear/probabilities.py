@@ -49,6 +49,12 @@ def refuse_numbers(design: Design) -> None:
         )
 
 
+def has_held_out(fitted: Fitted) -> bool:
+    """Return whether there are scores by models that never saw the observation, or can be."""
+    tuning = fitted.tuning
+    return bool(tuning.held_out is not None and len(tuning.held_out.rows)) or not fitted.spec.functions
+
+
 def held_out_of(fitted: Fitted) -> HeldOut:
     """Return the scores of observations by models that never saw them.
 
@@ -58,7 +64,7 @@ def held_out_of(fitted: Fitted) -> HeldOut:
     tuning, design = fitted.tuning, fitted.design
     if tuning.held_out is not None and len(tuning.held_out.rows):
         return tuning.held_out
-    if fitted.spec.functions:
+    if not has_held_out(fitted):
         raise OptionError(
             "Probabilities rest on held-out scores, and with every number of the privileged model fixed there are "
             "none; leave C or gamma out, or give a grid."

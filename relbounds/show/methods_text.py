@@ -98,6 +98,7 @@ def _adjustment(fitted: Fitted) -> str:
 def _model(fitted: Fitted) -> str:
     design, kind = fitted.design, fitted.tuning.kind
     chosen = ", chosen by cross-validation" if fitted.options.order == "auto" else ""
+    penalised = "with an L1 penalty on the weights"
     several = design.levels is not None and len(design.levels) > 2
     names = {
         "ordinal": f"a linear large-margin model of ordered levels with {kind.order} constraints on its thresholds "
@@ -105,16 +106,26 @@ def _model(fitted: Fitted) -> str:
         "binary": "a linear support vector machine",
         "regression": f"a linear support vector regression (tube of half width {design.y_scale * kind.epsilon:.3g})",
         "nominal": "a linear large-margin model with one weight vector a class",
-        "survival": f"a linear large-margin model of ordered time intervals ({SVOR.cited}{chosen}), in which a "
-        "censored observation is known to lie beyond its censoring time",
+        "survival": f"a linear large-margin model of ordered time intervals with {kind.order} constraints on its "
+        f"thresholds ({SVOR.cited})",
     }
+    censored = (
+        " A censored observation was known to lie beyond its censoring time."
+        if design.family == "survival"
+        else " Where a level was known to lie between two, only thresholds outside these counted."
+        if design.interval is not None
+        else ""
+    )
     balance = (
         " Both sides of every threshold weighed the same."
         if kind.balance and design.family != "nominal"
+        else " All classes weighed the same."
+        if kind.balance
         else ""
     )
     scaled = "Features were standardised. " if _standardised(fitted) else ""
-    return f"{scaled}The best model was {names.get(design.family, 'a linear model')} with an L1 penalty.{balance}"
+    named = names.get(design.family, "a linear model")
+    return f"{scaled}The best model was {named}, {penalised}.{censored}{balance}"
 
 
 def _standardised(fitted: Fitted) -> bool:
@@ -139,7 +150,14 @@ def _tuning(fitted: Fitted) -> str:
 
 def _equivalent(fitted: Fitted) -> str:
     if not fitted.polytopes:
-        return "No relation was found: the best model is a constant." if fitted.no_relation else ""
+        if not fitted.no_relation:
+            return ""
+        beyond = _count(fitted, "adjust") > 0
+        return (
+            "No relation beyond the adjusting covariates was found."
+            if beyond
+            else "No relation was found: the best model is a constant."
+        )
     tolerance = fitted.tolerance
     refits = f" ({counted(tolerance.refits, 'refit')})" if tolerance.refits else ""
     shape = (
@@ -190,9 +208,15 @@ def _noise(fitted: Fitted) -> str:
     )
     refits = f" and {counted(noise.refits, 'refitted model')}" if noise.refits else ""
     return (
-        f"Terms were tested against noise by permuting them ({noise.permutations} permutations{refits}, seed "
-        f"{options.seed}), {promise}. {classes}"
+        f"Terms were tested against noise by permuting {_moved(fitted)} ({noise.permutations} permutations{refits}, "
+        f"seed {options.seed}), {promise}. {classes}"
     )
+
+
+def _moved(fitted: Fitted) -> str:
+    """Say what was permuted."""
+    what = "what the adjusting covariates leave of them" if _count(fitted, "adjust") else "them"
+    return what + (" between and inside clusters" if fitted.design.cluster is not None else "")
 
 
 def _privileged(fitted: Fitted) -> str:

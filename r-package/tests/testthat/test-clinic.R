@@ -13,6 +13,15 @@ test_that("covariates are adjusted for: a block of their own, needed by predicti
   expect_s3_class(draw(plot(fit)), "ggplot")
 })
 
+test_that("what adjusting covariates must not be", {
+  need_python()
+  expect_problem(relbounds(severity ~ age + crp | adjust(age), few), "age")
+  full <- calmly(relbounds(crp ~ stiffness + bmi | adjust(twice), transform(few, twice = 2 * crp)))
+  expect_match(paste(full$notes, collapse = " "), "explain the response perfectly")
+  fit <- quick(severity ~ stiffness + crp | adjust(age))
+  expect_problem(predict(fit, few[c("stiffness", "crp")]), "age")
+})
+
 test_that("clusters: a variable, a name, a formula", {
   need_python()
   one <- quick(severity ~ stiffness + crp, trial, cluster = ~patient)
@@ -67,16 +76,24 @@ test_that("survival times: the objects of survival, scores, curves", {
   cox <- survival::coxph(f, lung)
   expect_gt(stats::cor(predict(fit, lung, type = "score"), -stats::predict(cox)), 0.7)
   expect_s3_class(predict(fit, lung[1:3, ]), "ordered")
+  # the interval up to whose beginning half or more survive
+  half <- 1 + rowSums(predict(fit, lung, type = "probs") >= 0.5)
+  expect_equal(as.integer(predict(fit, lung)), unname(half))
   alive <- predict(fit, lung[1:3, ], type = "probs")
   expect_true(all(alive >= 0 & alive <= 1))
   expect_true(all(apply(alive, 1, diff) <= 1e-9))
   expect_equal(ncol(predict(fit, lung[1:3, ], type = "probs", times = c(100, 200))), 2)
   expect_true(all(c("group", "time", "survival") %in% names(survival_curves(fit))))
   expect_s3_class(draw(plot_survival(fit)), "ggplot")
+  left <- risk_table(transform(survival_curves(fit), group = factor(group, unique(group))), c(0, 200))
+  expect_equal(sum(left$count[left$time == 0]), nrow(lung))
+  expect_equal(sum(left$count[left$time == 200]), sum(lung$time >= 200))
+  expect_s3_class(draw(plot_survival(fit, risk = FALSE)), "ggplot")
   expect_s3_class(draw(plot_scores(fit)), "ggplot")
   expect_problem(residuals(fit), "no residuals")
   expect_problem(relbounds(survival::Surv(rep(0, nrow(lung)), time, status) ~ age, lung), "left truncation")
   expect_problem(relbounds(Surv(time, status * 0) ~ age, lung), "no event")
+  expect_problem(relbounds(Surv(time - 5, status) ~ age, transform(lung, time = time - min(time) + 5)), "times of 0 or less")
 })
 
 test_that("grades known between two levels", {
@@ -157,6 +174,8 @@ test_that("features together, the methods paragraph and the papers' settings", {
   expect_equal(nrow(as.data.frame(both)), 1)
   text <- methods_text(fit)
   expect_match(text, "by its R package under R 4")
+  adjusted <- quick(severity ~ stiffness + site | adjust(age), trial, cluster = ~patient)
+  expect_match(methods_text(adjusted), "for age.*what the adjusting covariates leave of them between and inside clusters")
   expect_no_match(text, "Python")
   expect_named(published(), c("order", "balance", "delta", "control"))
   old <- calmly(do.call(relbounds, c(list(severity ~ age + stiffness + bmi, data = quote(few), C = 1, probes = 6), published())))

@@ -47,9 +47,12 @@ def blocks_of(matrix: np.ndarray) -> list[Block]:
     [[0, 1, 2], [3, 4, 5]]
     """
     rows, q = matrix.shape
-    whole = [_block(slice(0, rows), np.arange(q))]
     used = matrix != 0
-    if rows < FEW_ROWS or used.sum() > 0.8 * used.size:
+    if rows < FEW_ROWS:
+        # a few rows, as those that hold thresholds in order, use few columns
+        return [_block(slice(0, rows), np.flatnonzero(used.any(axis=0)))]
+    whole = [_block(slice(0, rows), np.arange(q))]
+    if used.sum() > 0.8 * used.size:
         return whole
     # whole numbers sort faster than rows of bits, and random weights tell any two sets of columns apart
     weights = np.random.default_rng(0).integers(1, 2**40, q).astype(float)
@@ -92,7 +95,8 @@ def _run(rows: np.ndarray) -> np.ndarray | slice:
 
 
 def _block(rows: np.ndarray | slice, columns: np.ndarray) -> Block:
-    first, second = np.triu_indices(columns.size)
+    # the lower triangle row by row: a run of products belongs into a run of its row
+    second, first = np.tril_indices(columns.size)
     return Block(rows, columns, columns[first], columns[second])
 
 
@@ -153,15 +157,29 @@ class Grams:
             self.kept = sum(D[0, b.rows].size * b.first.size * 8 for b in self.blocks) <= KEPT_PAIRS
         q = self.matrix.shape[1]
         out = np.zeros((D.shape[0], q, q))
-        filled = np.zeros(q, dtype=bool)
+        self._put(D, out)
+        return out
+
+    def _put(self, D: np.ndarray, out: np.ndarray) -> None:
+        """Add the lower triangles of the Gram matrices to `out`."""
+        assert self.blocks is not None
         for block in self.blocks:
             flat = self._of(block, D)
-            if filled[block.columns].any():
-                out[:, block.second, block.first] += flat
+            if block.columns.size == out.shape[1]:
+                for i in range(out.shape[1]):
+                    out[:, i, : i + 1] += flat[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
             else:
-                out[:, block.second, block.first] = flat
-            filled[block.columns] = True
-        return out
+                out[:, block.second, block.first] += flat
+
+    def add(self, D: np.ndarray, out: np.ndarray) -> None:
+        """Add the Gram matrices to `out`, shape (len(D), q, q); at least the lower triangle."""
+        if self.few and len(self.matrix) < FEW_ROWS:
+            if self.blocks is None:
+                self.blocks = blocks_of(self.matrix)
+            self.kept = True
+            self._put(D, out)
+        else:
+            out += self(D)
 
     def _of(self, block: Block, D: np.ndarray) -> np.ndarray:
         """Return the products of a block's columns, by pair."""
@@ -182,6 +200,10 @@ class Grams:
 class _Padded(Grams):
     def __init__(self, inner: Grams) -> None:
         self.inner = inner
+
+    def add(self, D: np.ndarray, out: np.ndarray) -> None:
+        """Add the Gram matrices to `out`."""
+        out[:, :-1, :-1] += self.inner(D)
 
     def __call__(self, D: np.ndarray) -> np.ndarray:
         small = self.inner(D)

@@ -388,7 +388,7 @@ def accurate(core: Core, linear: np.ndarray, accuracy: float) -> interior.Stop:
     def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         # what the products leave of the objective is its dual value
         scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(_dot(at.v, linear[at.which]))
-        scale += _dot(at.xi, at.z3 + at.z4) if core.h.size else 0.0
+        scale += at.price * interior.paid(at.xi, core.c if at.own is None else at.own) if core.rows else 0.0
         return (gap <= accuracy * scale) & (lack <= accuracy * scale)
 
     return enough

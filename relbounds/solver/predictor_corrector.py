@@ -219,7 +219,10 @@ def _normal(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: O
     if s <= 1.5 * rows + 50 or isinstance(columns, Stack):
         M = _gram(core, D, columns) if core.rows else _gram(core, Da, columns, hard=True)
         if core.rows and core.a.size:
-            M += _gram(core, Da, columns, hard=True)
+            if columns is None or (isinstance(columns, Stack) and columns.A is None):
+                core.gram_A.add(Da, M)
+            else:
+                M += _gram(core, Da, columns, hard=True)
         M.reshape(len(D), -1)[:, : s * (core.q + 1) : core.q + 1] += E
         return Factor(M)
     both = np.vstack([core.G, core.A])
@@ -236,11 +239,6 @@ def _normal(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: O
     return Wide(parts, diagonal)
 
 
-def _over(x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-    """Return the largest ``-dx/x``; its inverse is the longest step that keeps ``x + step dx`` positive."""
-    return -np.min(dx / x, axis=1, initial=0.0)
-
-
 class _Linear:
     """The reduced Newton system of one iteration: factored once, solved for two right-hand sides."""
 
@@ -248,7 +246,9 @@ class _Linear:
         self.core, self.columns, self.at = core, columns, at
         s, K, B = core.pen.size, core.p.size, len(at.v)
         c = self.c = core.c if at.own is None else at.own
-        D = self.D = at.Z / at.S
+        # divisions are dear: one of all slacks serves the whole iteration
+        self.over = 1.0 / at.S
+        D = self.D = at.Z * self.over
         D1, D2, D3, D4, Da, Dk = (D[:, cut] for cut in at.cuts)
         self.i12 = 1.0 / (D1 + D2)
         self.i34 = np.add(D3, D4)
@@ -273,19 +273,26 @@ class _Linear:
             self.MN, self.small = N, S
             self.begun = False
 
-    def solve(self, Q: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the Newton step ``(dv, dS, dZ)`` whose complementarity targets are `Q` times the slacks."""
+    def solve(self, Q: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the Newton step ``(dv, dS, dlam)`` whose complementarity targets are `Q` times the slacks.
+
+        The other multipliers move by ``Q - D dS``.
+        """
         core, D, cuts = self.core, self.D, self.at.cuts
         s, K = core.pen.size, core.p.size
         q1, q2, q3, q4, qa, qk = (Q[:, cut] for cut in cuts)
-        r1 = times_t(core, self.E3 * q4 - self.E4 * q3, self.columns) - residual
+        dS = np.empty_like(Q)
+        dxi, df = dS[:, cuts[2]], dS[:, cuts[3]]
+        np.multiply(self.E3, q4, out=dxi)
+        np.multiply(self.E4, q3, out=df)
+        r1 = times_t(core, np.subtract(dxi, df, out=df), self.columns) - residual
         if core.a.size:
             r1 += times_t(core, qa, self.columns, hard=True)
         w12 = (q1 + q2) * self.i12
         r1[:, :s] -= q1 - q2 - self.tilt * (q1 + q2)
-        dS = np.empty_like(Q)
-        dxi = np.add(q3, q4, out=dS[:, cuts[2]])
+        np.add(q3, q4, out=dxi)
         dxi *= self.i34
+        dl = None
         if K and not self.begun:
             # the first right-hand side goes along with the columns of the budgets
             both = self.factor.solve(np.concatenate([self.N, r1[:, :, None]], axis=2))
@@ -301,9 +308,9 @@ class _Linear:
             dxi -= (self.i34 * self.c) * (dl @ core.l)[:, None]
             w12 -= core.pen * self.i12 * (dl @ core.p)[:, None]
         dt = w12 + self.tilt * dv[:, :s]
-        df = times(core, dv, self.columns)
-        dxi -= self.E4 * df
-        np.add(df, dxi, out=dS[:, cuts[3]])
+        moved = times(core, dv, self.columns)
+        dxi -= np.multiply(self.E4, moved, out=df)
+        np.add(moved, dxi, out=df)
         np.subtract(dt, dv[:, :s], out=dS[:, cuts[0]])
         np.add(dt, dv[:, :s], out=dS[:, cuts[1]])
         if core.a.size:
@@ -311,11 +318,7 @@ class _Linear:
         if K:
             ds = -(dt @ core.pen)[:, None] * core.p - paid(dxi, self.c)[:, None] * core.l
             dS[:, cuts[5]] = ds - budget_terms(core, dv, self.columns)
-        dZ = D * dS
-        np.subtract(Q, dZ, out=dZ)
-        if K:
-            dZ[:, cuts[5]] = dl
-        return dv, dS, dZ
+        return dv, dS, dl
 
 
 def _solve_small(M: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -452,24 +455,40 @@ def _advance(
 ) -> None:
     """Take one predictor-corrector step in place."""
     linear = _Linear(core, columns, at)
-    _, dS, dZ = linear.solve(-at.Z, residual)
-    primal, dual = (1.0 / np.maximum(_over(*pair), 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
-    ahead = mu * count + primal * _dot(dS, at.Z) + dual * _dot(at.S, dZ)
-    dS *= dZ
-    ahead += primal * dual * dS.sum(axis=1)
+    _, dS, _ = linear.solve(-at.Z, residual)
+    # without a target the multipliers move by ``-Z (1 + r)``, and all that is asked of that step follows from ``r``
+    r = dS * linear.over
+    primal = 1.0 / np.maximum(-np.min(r, axis=1, initial=0.0), 1.0)
+    dual = 1.0 / np.maximum(1.0 + np.max(r, axis=1, initial=-1.0), 1.0)
+    pulled = _dot(dS, at.Z)
+    Zr = np.multiply(at.Z, r)
+    ahead = mu * count * (1.0 - dual) + (primal - dual) * pulled
+    ahead -= primal * dual * (pulled + _dot(Zr, dS))
     target = np.clip(ahead / count / mu, 1e-2, 1.0) ** 3 * mu
-    Q = np.subtract(target[:, None], dS, out=dS)
-    Q /= at.S
-    Q -= at.Z
-    dv, dS, dZ = linear.solve(Q, residual)
-    primal, dual = (1.0 / np.maximum(_over(*pair) / 0.995, 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
-    _move(core, at, (dv, dS, dZ), primal, dual)
+    # what the products of both moves leave of the target, over the slacks
+    r += 1.0
+    r *= Zr
+    r -= at.Z
+    Q = np.add(r, np.multiply(linear.over, target[:, None], out=Zr), out=r)
+    _step(core, at, linear, Q, residual, 0.995)
 
 
 def recentre(core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Own | None) -> None:
     """Take one Newton step in place toward products of slacks and multipliers that are all equal to `mu`."""
-    dv, dS, dZ = _Linear(core, columns, at).solve(mu[:, None] / at.S - at.Z, residual)
-    primal, dual = (1.0 / np.maximum(_over(*pair) / 0.9, 1.0) for pair in ((at.S, dS), (at.Z, dZ)))
+    linear = _Linear(core, columns, at)
+    _step(core, at, linear, mu[:, None] * linear.over - at.Z, residual, 0.9)
+
+
+def _step(core: Core, at: State, linear: _Linear, Q: np.ndarray, residual: np.ndarray, share: float) -> None:
+    """Take the step with these targets in place, this share of the way to the nearest wall at most."""
+    dv, dS, dl = linear.solve(Q, residual)
+    r = np.multiply(dS, linear.over, out=linear.over)
+    primal = 1.0 / np.maximum(-np.min(r, axis=1, initial=0.0) / share, 1.0)
+    dZ = np.subtract(Q, np.multiply(at.Z, r, out=r), out=Q)
+    if dl is not None:
+        dZ[:, at.cuts[5]] = dl
+    np.divide(dZ, at.Z, out=r)
+    dual = 1.0 / np.maximum(-np.min(r, axis=1, initial=0.0) / share, 1.0)
     _move(core, at, (dv, dS, dZ), primal, dual)
 
 
@@ -500,7 +519,8 @@ def _move(core: Core, at: State, step: tuple[np.ndarray, ...], primal: np.ndarra
 
 
 def _restore(x: np.ndarray, y: np.ndarray, total: np.ndarray) -> None:
-    """Make ``x + y = total`` again by changing the larger of the two, which hardly feels it."""
-    smaller = x < y
-    np.subtract(total, x, out=y, where=smaller)
-    np.subtract(total, y, out=x, where=~smaller)
+    """Make ``x + y = total`` again up to rounding, by the same small share of both."""
+    share = np.add(x, y)
+    np.divide(total, share, out=share)
+    x *= share
+    y *= share

@@ -199,7 +199,8 @@ def wilson(share: float, n: int) -> tuple[float, float]:
     z2 = NORMAL_95**2 / n
     centre = (share + z2 / 2) / (1 + z2)
     half = NORMAL_95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n)) / (1 + z2)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+    # rounding must not leave a share of 0 or 1 outside its own limits: figures draw the distances
+    return min(share, max(0.0, float(centre - half))), max(share, min(1.0, float(centre + half)))
 
 
 # -- survival ------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 import relbounds as rb
 from relbounds.linear.families.rows import Answers
-from relbounds.linear.probabilities import fit_on, kaplan_meier
+from relbounds.linear.probabilities import fit_on, kaplan_meier, wilson
 
 
 def test_proportional_odds_equal_statsmodels():
@@ -177,3 +177,10 @@ def test_survival_curves_are_ordered_by_score(followed):
     assert calibration["predicted"].between(calibration["low"], calibration["high"]).mean() >= 0.7
     with pytest.raises(rb.OptionError, match="Surv"):
         rb.relbounds("a ~ b", followed, C=1.0, epsilon=0.1, bounds=False).survival_curves()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_limits_of_a_share_hold_the_share(share):
+    for n in range(15, 200):
+        low, high = wilson(share, n)
+        assert low <= share <= high

@@ -42,8 +42,6 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", type=int, default=[1, 2, 3, 4, 5, 6, 7, 8])
     args = parser.parse_args()
     python = vs_fri.make_environment()
-    warm = paper_set(1)
-    vs_fri.ours(warm.data, warm.formula, 0.05, "auto")
     stream = RESULTS / "vs_boruta.csv"
     RESULTS.mkdir(exist_ok=True)
     rows = pd.read_csv(stream).to_dict("records") if stream.exists() else []
@@ -53,7 +51,7 @@ def main() -> None:
             features = [c for c in simulated.data.columns if c in simulated.truth.index]
             response = next(c for c in simulated.data.columns if c not in simulated.truth.index)
             codes = pd.Categorical(simulated.data[response]).codes.astype(int)
-            seconds, _ = vs_fri.ours(simulated.data, simulated.formula, "1se", "auto")
+            seconds, _ = vs_fri.ours(simulated.data, "default", vs_fri.ROOT)
             with tempfile.NamedTemporaryFile(suffix=".npz") as file:
                 np.savez(file, X=simulated.data[features].to_numpy(float), y=codes)
                 file.flush()

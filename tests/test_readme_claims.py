@@ -1,9 +1,9 @@
-"""Every measured figure in README.md stands in the results file that its block links to.
+"""Every measured figure in README.md and in the guide to methods stands in the results file that its block links to.
 
 The convention: a block (paragraph, list item or table) that quotes a measured number links to one or more
-files ``benchmarks/results/NAME.md``, itself or through the block right before it. Each number of the block
-must occur in those files, exactly or rounded as the README rounds it. Code, inline code, link targets,
-versions and licences are not figures.
+files ``benchmarks/results/NAME.md`` (on the pages of the site ``evidence/NAME.md``, which is the same file), itself or
+through the block right before it. Each number of the block must occur in those files, exactly or rounded as the page
+rounds it. Code, inline code, link targets, versions and licences are not figures.
 """
 
 import re
@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-LINK = re.compile(r"\((?:\./)?benchmarks/results/([\w.-]+\.(?:md|csv))(?:#[\w-]*)?\)")
+PAGES = [README, ROOT / "docs" / "which-method.md"]
+LINK = re.compile(r"\((?:\./)?(?:benchmarks/results|evidence)/([\w.-]+\.(?:md|csv))(?:#[\w-]*)?\)")
 EXEMPT = re.compile(
     r"(?:Python|R|version|fri|Debian|relbounds)[- ]v?\d+(?:\.\d+)*\+?|GPL-\d\.\d|\d{4}-\d\d-\d\d|doi:\S+"
 )
@@ -55,26 +56,30 @@ def stands_in(number, text):
     return False
 
 
-def claims():
+def claims(page):
     before = ""
-    for block in blocks(README.read_text()):
+    for block in blocks(page.read_text()):
         numbers = figures(block)
         if numbers:
             yield block, numbers, LINK.findall(block) or LINK.findall(before)
         before = block
 
 
-def test_every_figure_of_the_readme_stands_in_the_results():
-    for block, numbers, files in claims():
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_figure_of_a_page_stands_in_the_results(page):
+    for block, numbers, files in claims(page):
         assert files, f"This block quotes {numbers} and links to no file in benchmarks/results:\n{block}"
         text = "\n".join((ROOT / "benchmarks" / "results" / name).read_text() for name in files)
         missing = [number for number in numbers if not stands_in(number, text)]
         assert not missing, f"{missing} do not stand in {files}:\n{block}"
 
 
-def test_every_linked_result_exists():
-    for name in re.findall(r"benchmarks/results/([\w.-]+)", README.read_text()):
-        assert (ROOT / "benchmarks" / "results" / name).is_file(), f"README links to a missing file, {name}"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_linked_result_exists(page):
+    for name in re.findall(r"(?:benchmarks/results|evidence)/([\w-]+\.\w+)", page.read_text()):
+        assert (ROOT / "benchmarks" / "results" / name).is_file(), (
+            f"{page.name} links to a missing file, {name}"
+        )
 
 
 @pytest.mark.parametrize(

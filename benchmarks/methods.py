@@ -1,0 +1,419 @@
+"""relbounds beside today's methods on the same data: which terms matter, which are needed, which are noise?
+
+    python benchmarks/methods.py --resume              # everything: hours on one core, most of them the peers'
+    python benchmarks/methods.py --resume --methods Holm boruta --scenes blocks
+    python benchmarks/methods.py --report              # only the tables, from the stored rows
+
+Fifteen kinds of data (`scenes.py`), nineteen methods by their documented defaults (`selectors_of_features.py`), each in
+its own environment, made when missing (`environments.py`), one thread each, with a limit of processor seconds for each
+fit. One row a fit, with the answer as one letter a term: everything else is computed from these when the report is
+written. For the stability of the answer the same method sees the same data without one row in twenty.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import common
+import environments
+import numpy as np
+import pandas as pd
+from scenes import SCENES
+from selectors_of_features import METHODS
+
+FRESH = 50_000
+"""Seeds below this were in view while scenes and limits were settled."""
+STABILITY = ("independent", "exact copies", "blocks", "binary, noisy copies")
+WIDE = ("binary, wide", "numbers, wide", "many rows")
+LIMIT, LIMIT_WIDE = 40, 90
+"""Processor seconds a fit may take."""
+SLOW_DRAWS = 5
+SLOW_SCENES = (
+    "no relation",
+    "independent",
+    "exact copies",
+    "blocks",
+    "binary, noisy copies",
+    "numbers, blocks",
+    "curved",
+)
+"""Where methods that take many seconds a fit are run."""
+ALL, PART = "all rows", "95 % of the rows"
+
+_stopped: dict[tuple[str, str], int] = {}
+
+
+def work(scene: str, method: str, part: str, seed: int) -> dict[str, Any]:
+    """Draw the data and ask one method; what stops or refuses a method is its answer."""
+    own = SCENES[scene]
+    if _stopped.get((scene, method), 0) >= 2:
+        return {"classes": "t", "cpu": np.nan, "why": "not tried again after two stops"}
+    data, _ = own.draw(seed)
+    if part == PART:
+        rng = np.random.default_rng([seed, 5])
+        data = data.iloc[np.sort(rng.choice(own.n, round(0.95 * own.n), replace=False))]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "data.csv"
+        data.to_csv(file, index=False)
+        found = environments.ask(
+            METHODS[method].environment,
+            method=method,
+            file=str(file),
+            family=own.family,
+            seed=seed,
+            limit=LIMIT_WIDE if scene in WIDE else LIMIT,
+        )
+    why = found.get("error", "")
+    if why.startswith("stopped"):
+        _stopped[scene, method] = _stopped.get((scene, method), 0) + 1
+    # a letter in front, so that a row of dashes is no number to a reader of CSV
+    return {"classes": "t" + "".join(found.get("classes", [])), "cpu": found["cpu"], "why": why}
+
+
+def tasks(args: Any) -> list[dict[str, Any]]:
+    """All fits, in an order in which a run that is stopped early has something of everything."""
+    out = []
+    for name, scene in SCENES.items():
+        if args.scenes and name not in args.scenes:
+            continue
+        for method, own in METHODS.items():
+            if args.methods and method not in args.methods:
+                continue
+            if own.slow and name not in SLOW_SCENES:
+                continue
+            draws = min(args.seeds, SLOW_DRAWS if own.slow else min(scene.draws, own.draws))
+            again = min(draws, 2 if own.slow else 5) if name in STABILITY else 0
+            for part, count in ((ALL, draws), (PART, again)):
+                out += [
+                    {"scene": name, "method": method, "part": part, "seed": args.first + s}
+                    for s in range(count)
+                ]
+
+    def turn(task: dict[str, Any]) -> tuple[int, int]:
+        late = 3 * METHODS[task["method"]].slow + 2 * (task["scene"] in WIDE) + 2 * (task["part"] == PART)
+        return (task["seed"] - args.first + late) // 2, task["seed"]
+
+    return sorted(out, key=turn)
+
+
+# --- what the rows say
+
+
+def judged(rows: pd.DataFrame) -> pd.DataFrame:
+    """Count, for each fit, what was right and wrong."""
+    out = []
+    for row in rows.to_dict("records"):
+        letters = row["classes"][1:]
+        if not letters:
+            continue
+        kind, letter = np.array(kinds_of(row["scene"])), np.array(list(letters))
+        relevant = letter != "-"
+        own = METHODS[row["method"]]
+        needed = letter == "S" if own.question == "both" else relevant
+        fact = {
+            "noise called relevant": int((relevant & (kind == "noise")).sum()),
+            "noise": int((kind == "noise").sum()),
+            "called relevant": int(relevant.sum()),
+        }
+        for name in ("strong", "weak", "bystander"):
+            there = kind == name
+            fact |= {
+                f"{name} relevant": int((relevant & there).sum()),
+                f"{name} needed": int((needed & there).sum()),
+            }
+            fact[name] = int(there.sum())
+        out.append(
+            {**{k: row[k] for k in ("scene", "method", "part", "seed", "cpu")}, "letters": letters, **fact}
+        )
+    return pd.DataFrame(out)
+
+
+@functools.cache
+def kinds_of(scene: str) -> list[str]:
+    """What each term of a scene is; the same in every draw."""
+    return SCENES[scene].draw(0)[1]
+
+
+def share(hits: float, total: float) -> str:
+    return f"{hits / total:.2f}" if total else ""
+
+
+def rate(hits: int, n: int) -> str:
+    low, high = common.wilson(hits, n)
+    return f"{hits / n:.2f} ({low:.2f}-{high:.2f})"
+
+
+def row_of(own: pd.DataFrame, method: str) -> dict[str, str]:
+    """One row of a table: a method on some fits."""
+    question = METHODS[method].question
+    relevant = own["strong"].sum() + own["weak"].sum()
+    replaceable = own["weak"].sum() + own["bystander"].sum()
+    wrong = own["weak needed"].sum() + own["bystander needed"].sum()
+    errs = int((own["noise called relevant"] > 0).sum())
+    noise_share = own["noise called relevant"] / own["called relevant"].clip(lower=1)
+    return {
+        "method": method,
+        "asks": question,
+        "fits": str(len(own)),
+        "any noise called relevant": rate(errs, len(own)),
+        "share of noise in the answer": f"{noise_share.mean():.2f}",
+        "relevant found": share(own["strong relevant"].sum() + own["weak relevant"].sum(), relevant),
+        "copies found": share(own["weak relevant"].sum(), own["weak"].sum()),
+        "needed found": share(own["strong needed"].sum(), own["strong"].sum()),
+        "replaceable called needed": share(wrong, replaceable) if question in ("both", "needed") else "",
+        "seconds": f"{own['cpu'].median():.2f}",
+    }
+
+
+def table_of(facts: pd.DataFrame) -> pd.DataFrame:
+    whole = facts[facts["part"] == ALL]
+    rows = [row_of(whole[whole["method"] == m], m) for m in METHODS if (whole["method"] == m).any()]
+    table = pd.DataFrame(rows)
+    return table.loc[:, (table != "").any()]
+
+
+def summary_of(facts: pd.DataFrame) -> pd.DataFrame:
+    """Means over scenes that every method of the table finished, so that no method is judged on easier data."""
+    whole = facts[(facts["part"] == ALL) & ~facts["scene"].isin([*WIDE, "curved"])]
+    rows = []
+    for method, own in whole.groupby("method", sort=False):
+        scenes = own.groupby("scene", sort=False)
+        each = pd.DataFrame(
+            {
+                "any noise": scenes.apply(lambda g: (g["noise called relevant"] > 0).mean()),
+                "relevant": scenes.apply(
+                    lambda g: (
+                        (g["strong relevant"] + g["weak relevant"]).sum()
+                        / max(1, (g["strong"] + g["weak"]).sum())
+                    )
+                ),
+                "needed": scenes.apply(lambda g: g["strong needed"].sum() / max(1, g["strong"].sum())),
+                "wrong": scenes.apply(
+                    lambda g: (
+                        (g["weak needed"] + g["bystander needed"]).sum()
+                        / max(1, (g["weak"] + g["bystander"]).sum())
+                    )
+                ),
+                "copies": scenes.apply(lambda g: g["weak relevant"].sum() / max(1, g["weak"].sum())),
+                "cpu": scenes["cpu"].median(),
+            }
+        )
+        with_truth = each.drop(index="no relation", errors="ignore")
+        with_copies = each[scenes["weak"].sum() > 0]
+        replaceable = each[(scenes["weak"].sum() + scenes["bystander"].sum()) > 0]
+        question = METHODS[str(method)].question
+        rows.append(
+            {
+                "method": method,
+                "asks": question,
+                "scenes": str(len(each)),
+                "fits": str(len(own)),
+                "any noise called relevant": each["any noise"].mean(),
+                "relevant found": with_truth["relevant"].mean(),
+                "copies found": with_copies["copies"].mean(),
+                "needed found": with_truth["needed"].mean() if question in ("both", "needed") else np.nan,
+                "replaceable called needed": replaceable["wrong"].mean()
+                if question in ("both", "needed")
+                else np.nan,
+                "seconds": each["cpu"].mean(),
+            }
+        )
+    order = {m: i for i, m in enumerate(METHODS)}
+    return pd.DataFrame(rows).sort_values("method", key=lambda c: c.map(order)).reset_index(drop=True)
+
+
+def stability_of(facts: pd.DataFrame) -> pd.DataFrame:
+    """Share of terms whose class changes when one row in twenty is dropped."""
+    keys = ["scene", "method", "seed"]
+    letters = facts.pivot_table(index=keys, columns="part", values="letters", aggfunc="first").dropna()
+    if PART not in letters:
+        return pd.DataFrame()
+
+    def changed(a: str, b: str) -> float:
+        return float(np.mean([x != y for x, y in zip(a, b, strict=True)]))
+
+    def relevant(a: str) -> str:
+        return a.replace("S", "R").replace("W", "R")
+
+    letters["class"] = [changed(a, b) for a, b in zip(letters[ALL], letters[PART], strict=True)]
+    letters["relevant"] = [
+        changed(relevant(a), relevant(b)) for a, b in zip(letters[ALL], letters[PART], strict=True)
+    ]
+    found = letters.reset_index()
+    rows = []
+    for method in METHODS:
+        own = found[found["method"] == method]
+        if not len(own):
+            continue
+        row: dict[str, Any] = {"method": method, "pairs of fits": str(len(own))}
+        row["class changes"] = own["class"].mean()
+        row["relevant or not changes"] = own["relevant"].mean()
+        row |= {s: own.loc[own["scene"] == s, "class"].mean() for s in STABILITY}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def figure(summary: pd.DataFrame) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    colours = {"both": "#0b5394", "needed": "#e69138", "model": "#6aa84f", "all": "#a64d79"}
+    fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained")
+    panels = (
+        ("Relevant at all?", "any noise called relevant", "relevant found", "share of relevant terms found"),
+        ("Needed?", "replaceable called needed", "needed found", "share of needed terms found"),
+    )
+    for ax, (title, x, y, label) in zip(axes, panels, strict=True):
+        here = summary.dropna(subset=[x, y])
+        labels: dict[tuple[int, int], list[str]] = {}
+        for row in here.to_dict("records"):
+            ax.plot(
+                row[x], row[y], "o", color=colours[row["asks"]], ms=8 if row["method"] == "relbounds" else 5
+            )
+            # methods in one place share a label
+            labels.setdefault((round(row[x] * 12), round(row[y] * 30)), []).append(row["method"])
+        for names in labels.values():
+            first = here.set_index("method").loc[names[0]]
+            place = (first[x], first[y])
+            ax.annotate(", ".join(names), place, xytext=(5, 3), textcoords="offset points", fontsize=7.5)
+        ax.set_title(title, loc="left")
+        ax.set(xlabel=f"share of {'fits with ' if x.startswith('any') else ''}{x}", ylabel=label)
+        ax.set(xlim=(-0.03, max(0.5, here[x].max() * 1.25)), ylim=(-0.03, 1.05))
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].axvline(0.05, color="#999999", lw=0.8, ls=":")
+    for name, colour in colours.items():
+        text = {
+            "both": "asks both",
+            "needed": "asks: needed?",
+            "model": "asks: one good model",
+            "all": "asks: relevant?",
+        }
+        axes[1].plot([], [], "o", color=colour, label=text[name])
+    axes[1].legend(frameon=False, fontsize=8, loc="lower right")
+    fig.savefig(common.RESULTS / "methods.png", dpi=140)
+    plt.close(fig)
+
+
+def peer_versions() -> str:
+    """What the environments hold."""
+    wanted = {
+        "peers": (
+            "statsmodels",
+            "hidimstat",
+            "knockpy",
+            "boruta",
+            "powershap",
+            "catboost",
+            "scikit-learn",
+            "numpy",
+        ),
+        "arfs": ("arfs", "lightgbm", "scikit-learn"),
+        "fri": ("fri", "cvxpy", "ecos", "scikit-learn", "numpy"),
+    }
+    said = []
+    code = (
+        "import importlib.metadata as m, sys; print(', '.join(f'{p} {m.version(p)}' for p in sys.argv[1:]))"
+    )
+    for environment, packages in wanted.items():
+        python = environments.python_of(environment)
+        done = subprocess.run([python, "-c", code, *packages], capture_output=True, text=True)
+        said.append(f"{environment}: {done.stdout.strip()}")
+    code = "for (p in c('MASS', 'glmnet', 'ranger')) cat(p, format(packageVersion(p)), ''); cat(R.version.string)"
+    done = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True)
+    return "; ".join([*said, f"R: {done.stdout.strip()}"])
+
+
+def report(rows: pd.DataFrame, planned: int) -> str:
+    rows = rows[rows["seed"] >= FRESH] if (rows["seed"] >= FRESH).any() else rows
+    facts = judged(rows)
+    summary = summary_of(facts)
+    figure(summary)
+    silent = rows[rows["classes"].astype(str).str.len() <= 1]
+    seeds = f"{facts['seed'].min()}-{facts['seed'].max()}"
+    notes = common.RESULTS / "methods_notes.md"
+    left = f" {len(rows)} of {planned} planned fits are in; intervals are as wide as that makes them."
+    text = [
+        "# Beside today's methods",
+        "",
+        common.provenance(
+            "python benchmarks/methods.py --resume", seeds, ("relbounds", "numpy", "scipy", "pandas")
+        ),
+        f"Environments of the peers: {peer_versions()}. Processor seconds of one thread; a fit may take {LIMIT} "
+        f"({LIMIT_WIDE} where the scene is wide or long)." + (left if len(rows) < planned else ""),
+        "",
+        notes.read_text().strip() if notes.exists() else "",
+        "",
+        "## How to read the tables",
+        "",
+        'What a method asks, by its own documentation: "all": which terms carry information at all, copies included? '
+        '"needed": which add something to all the others? "model": which to put into one good model? "both": the first '
+        "two. A method is no worse for not answering what it does not ask; the columns show what a reader would "
+        "conclude who takes its answer for the other question.",
+        "",
+        "- any noise called relevant: share of fits with at least one, with its 95 % interval (Wilson); noise is "
+        "independent of the response and of every relevant term.",
+        "- share of noise in the answer: mean over fits, 0 where nothing is called relevant.",
+        "- relevant found: share of the terms with an effect, copies included, called relevant; copies found: of the "
+        "copies alone.",
+        "- needed found: share of the terms with an effect and no copy that are called strong (methods with classes) "
+        "or are selected (others).",
+        "- replaceable called needed: share of copies and of bystanders (correlated with a relevant term, no effect of "
+        'their own) that are called so; for methods that ask "both" or "needed".',
+        "- noisy copies each carry an error of their own, so that a model with both is truly a little better: a test "
+        "with enough rows finds each of them needed, and is right in its own terms.",
+        "",
+        "## All scenes but the wide, the long and the curved one",
+        "",
+        "Mean over scenes. ![methods](methods.png)",
+        "",
+        common.markdown(summary),
+        "",
+        "## Stability: share of terms whose class changes when 5 % of the rows are dropped",
+        "",
+        common.markdown(stability_of(facts), 3),
+        "",
+        "Methods with three classes have more that can change; the third column counts relevant or not alone.",
+        "",
+        "## Scene by scene",
+        "",
+    ]
+    for name, scene in SCENES.items():
+        here = facts[facts["scene"] == name]
+        if not len(here):
+            continue
+        kinds = pd.Series(kinds_of(name)).value_counts()
+        said = ", ".join(f"{kinds[k]} {k}" for k in ("strong", "weak", "bystander", "noise") if k in kinds)
+        text += [f"### {name}", "", f"{scene.family}, {scene.n} rows, {scene.d} terms: {said}.", ""]
+        text += [common.markdown(table_of(here)), ""]
+        missing = silent[silent["scene"] == name].groupby("method")["why"].agg(lambda w: w.iloc[0])
+        if len(missing):
+            counts = silent[silent["scene"] == name].groupby("method").size()
+            text += [
+                "No answer: " + "; ".join(f"{m} ({counts[m]} fits: {w})" for m, w in missing.items()) + ".",
+                "",
+            ]
+    text += ["## The calls", "", "| method | asks | promises | call |", "|---|---|---|---|"]
+    text += [f"| {m} | {o.question} | {o.promise} | {o.call.replace('|', ' ')} |" for m, o in METHODS.items()]
+    return "\n".join(text)
+
+
+def main() -> None:
+    given = common.parser(__doc__ or "", seeds=20)
+    given.add_argument("--methods", nargs="+", choices=list(METHODS))
+    given.add_argument("--scenes", nargs="+", choices=list(SCENES))
+    given.add_argument("--first", type=int, default=FRESH, help="first seed")
+    given.add_argument("--name", default="methods", help="name of the files in results/")
+    args = given.parse_args()
+    rows = common.run(args.name, work, tasks(args), args)
+    args.methods = args.scenes = None
+    common.write(args.name, report(rows, len(tasks(args))))
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,15 @@ from pathlib import Path
 # What a reader asks, and the tables that answer; tables that are not named here come last.
 SECTIONS = {
     "Is what is promised kept?": ["calibration", "factors", "forest_calibration"],
-    "Does it find what is there?": ["published", "groups", "power", "tolerance", "real_terms", "real", "real_2018"],
+    "Does it find what is there?": [
+        "published",
+        "groups",
+        "power",
+        "tolerance",
+        "real_terms",
+        "real",
+        "real_2018",
+    ],
     "Beside other tools": ["methods", "vs_fri", "peers", "vs_boruta"],
     "Privileged features": [
         "privileged_pays",

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from relbounds.checks import choice, is_number, is_whole
 from relbounds.errors import OptionError
 from relbounds.explore.constrain import need_bounds
+from relbounds.explore.exact_bounds import with_exact_bounds
 from relbounds.explore.holding import context_distances, make_contexts, overlaps
 from relbounds.explore.naming import term_rows
 from relbounds.explore.together import Together, measure_together
@@ -189,6 +190,7 @@ def groups(
     True
     """
     need_bounds(fitted)
+    fitted = with_exact_bounds(fitted)
     check_cut(cut, k)
     choice("by", by, WAYS)
     explored = fitted

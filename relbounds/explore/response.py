@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from relbounds.errors import OptionError
 from relbounds.explore.constrain import need_bounds
 from relbounds.explore.cutting import Cut, cut, with_auxiliaries
+from relbounds.explore.exact_bounds import with_exact_bounds
 from relbounds.explore.frontier import Rim, rims
 from relbounds.explore.naming import find_row, term_rows
 from relbounds.linear.asked import Asked, RowKey
@@ -116,6 +117,7 @@ def responses(
 ) -> dict[str, Response]:
     """Return the responses to each of several terms, all regular ones by default; pairs of terms share their work."""
     need_bounds(fitted)
+    fitted = with_exact_bounds(fitted)
     rows = term_rows(fitted)
     held = rows if held is None else list(held)
     every = [*rows, *(row for row in held if row.key not in {one.key for one in rows})]

@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from relbounds.errors import InfeasibleError
 from relbounds.explore.constrain import constrain, need_bounds
+from relbounds.explore.exact_bounds import with_exact_bounds
 from relbounds.explore.holding import extremes, held_bounds
 from relbounds.explore.naming import find_row, offspring
 from relbounds.linear.asked import Asked
@@ -49,6 +50,7 @@ def substitutes(fitted: Fitted, term: str, *, heredity: bool = True) -> pd.DataF
     {'x3': 'replaces'}
     """
     need_bounds(fitted)
+    fitted = with_exact_bounds(fitted)
     row = find_row(fitted, term, what="switched off")
     try:
         off = constrain(fitted, {row.title: "off"}, heredity=heredity).table

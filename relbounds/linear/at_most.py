@@ -134,7 +134,7 @@ def settle(
             high[i] = limit
     upper = np.where(measured.at_most, np.maximum(-low, high), measured.upper)
     settled = replace(measured, upper=upper, signed_lower=low, signed_upper=high)
-    return _exactly(settled, polytope, asked, sorted(beyond), options)
+    return exactly(settled, polytope, asked, sorted(beyond), options)
 
 
 def _push_ends(
@@ -149,10 +149,21 @@ def _push_ends(
     return np.where(pushed.feasible & (pushed.bound <= level), pushed.bound, np.inf)
 
 
-def _exactly(
+def exactly(
     measured: Measured, polytope: Polytope, asked: Sequence[Asked], rows: Sequence[int], options: Options
 ) -> Measured:
-    """Return the bounds with those of some rows exact."""
+    """Return the bounds with those of some rows exact.
+
+    Parameters
+    ----------
+    measured : Measured
+    polytope : Polytope
+        The set.
+    asked : sequence of Asked
+    rows : sequence of int
+        Which of them are to be exact.
+    options : Options
+    """
     if not rows:
         return measured
     found = measure([polytope], [asked[i] for i in rows], options)

@@ -153,8 +153,9 @@ def reduce(polytope: Polytope) -> Reduced:
     hard = priced if is_lossless(polytope) else priced[:0]
     rows = priced[:0] if hard.size else priced
     low, high = np.flatnonzero(np.isfinite(model.lower[free])), np.flatnonzero(np.isfinite(model.upper[free]))
-    eye = np.eye(free.size)
-    A_core = np.vstack([A * unit / height, G[hard] * unit / height, eye[low], -eye[high]])
+    A_core = np.vstack(
+        [A * unit / height, G[hard] * unit / height, _unit_rows(low, free.size), -_unit_rows(high, free.size)]
+    )
     a_core = np.concatenate(
         [
             a / height,
@@ -181,6 +182,13 @@ def reduce(polytope: Polytope) -> Reduced:
         gram_A=Grams(A_core),
     )
     return Reduced(polytope, core, free, origin, unit, height, rows, hard)
+
+
+def _unit_rows(where: np.ndarray, size: int) -> np.ndarray:
+    """Return some rows of an identity matrix, without the others: with 20,000 variables these take gigabytes."""
+    out = np.zeros((where.size, size))
+    out[np.arange(where.size), where] = 1.0
+    return out
 
 
 def _near_rows(model: Model, origin: np.ndarray) -> np.ndarray:

@@ -57,3 +57,12 @@ def test_the_same_whatever_the_number_of_processes():
         for jobs in (1, 2)
     )
     assert one.table.equals(two.table)
+
+
+def test_questions_that_compare_bounds_work_them_out():
+    few, exact = both("fwer", seed=4)
+    row = few.table.index[few.table["screened"]][0]
+    one, two = (fit.substitutes(row)[["upper", "upper_half"]].sort_index() for fit in (few, exact))
+    assert one.index.tolist() == two.index.tolist()
+    assert np.allclose(one, two, atol=1e-5)
+    assert few.table["screened"].any()

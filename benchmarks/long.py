@@ -115,7 +115,7 @@ def main() -> None:
             rows = [old for old in rows if (old["case"], old["version"]) != (case, version)] + [row]
             pd.DataFrame(rows).to_csv(stored, index=False, float_format="%.4g")
             print(json.dumps(row), flush=True)
-    report(pd.DataFrame(rows))
+    report(pd.DataFrame(rows, columns=None if rows else ["case", "version", "notes"]))
 
 
 def report(rows: pd.DataFrame) -> None:
@@ -155,11 +155,17 @@ def report(rows: pd.DataFrame) -> None:
         [
             "# Many rows: a default fit, now and in the first version",
             "",
-            *lines,
+            *(lines if len(lines) > 2 else ["No fit was measured yet."]),
             "",
-            "Default options of each version, noise and tolerance included. What the summary says of subsamples: "
-            + " / ".join(said),
-            "",
+            *(
+                [
+                    "Default options of each version, noise and tolerance included. What the summary says of "
+                    "subsamples: " + " / ".join(said),
+                    "",
+                ]
+                if said
+                else []
+            ),
             *parts,
             common.provenance("python benchmarks/long.py --first ../first", "0"),
         ]

@@ -219,6 +219,9 @@ def report(rows: pd.DataFrame) -> None:
             "",
             *lines,
             "",
+            "Where the first version reached its limit of processor seconds for a step, the ratio is a least one. Both "
+            "ran on a machine with ten times as much work as cores, which makes processor seconds longer for both.",
+            "",
             f"Largest certified gap of this version, relative to the norm: {gaps}. `move` is one move of the explorer: "
             "a constrained set with all its bounds, classes beside the noise of the fit. The versions answer different "
             "questions by default (balance, resampled tolerance and permutation tests now; one standard error and "

@@ -211,7 +211,7 @@ print.relbounds_config <- function(x, ...) {
 #'   sources (with a slash in it, such as `"./relbounds"`), a wheel, a URL, or a name to look up in the package index.
 #' @param python Path to the Python that the environment is made from (3.11 or newer); `NULL` looks for one.
 #' @param extras Optional parts: `"forest"` ([forest_relevance()]), `"fast"` (compiled kernel machines), `"highs"`
-#'   (another solver), `"word"` ([to_word()]).
+#'   (another solver), `"word"` ([to_word()]), `"explorer"` ([explorer()]).
 #' @param new Make the environment anew if it exists?
 #' @param quiet Say nothing? Otherwise one line tells what is done, and one that it is done.
 #' @param ... Not used; an unknown argument is an error.

@@ -10,7 +10,7 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
-from explored import copies
+from explored import copies, privileged, regression
 
 import relbounds as rb
 from relbounds.show.explorer import answers as asking
@@ -273,6 +273,40 @@ def test_code_gives_the_same_what_if(fit):
     assert (
         r_code({"a b`": (0.0, 0.1), "if": (0.2, 0.2)}) == "constrain(fit, `a b\\`` = c(0, 0.1), `if` = 0.2)"
     )
+
+
+def test_two_lanes_at_once_say_what_one_says(fit):
+    upper = float(fit.table["upper"]["x2"])
+    asked = [[[1, None, round(share * upper, 3)]] for share in (0.8, 0.6, 0.4, 0.2)]
+    alone = Answers(fit._fitted)
+    expected = [(alone.bounds(one)["rows"], alone.classes(one)["relevance"]) for one in asked]
+    both, found = Answers(fit._fitted), {}
+    work = {
+        "bounds": lambda: [both.bounds(one)["rows"] for one in asked],
+        "classes": lambda: [both.classes(one)["relevance"] for one in reversed(asked)][::-1],
+    }
+    threads = [
+        threading.Thread(target=lambda name=name, do=do: found.update({name: do()}))
+        for name, do in work.items()
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert list(zip(found["bounds"], found["classes"], strict=True)) == expected
+
+
+@pytest.mark.parametrize("make", [regression, lambda: privileged("slack"), lambda: privileged("teacher")])
+def test_every_kind_of_linear_fit_has_a_page(make):
+    made = make()
+    answers = Answers(made._fitted)
+    start = json.loads(json.dumps(answers.start(), allow_nan=False))
+    assert [row["label"] for row in start["rows"]] == made.table.index.tolist()
+    movable = [row["row"] for row in start["rows"] if row["movable"]]
+    assert movable and all(i < len(made._fitted.spec.asked) for i in movable)
+    weak = next(row for row in start["rows"] if row["movable"] and row["lower"] < 1e-6)
+    found = json.loads(json.dumps(answers.bounds([[weak["row"], 0, 0]]), allow_nan=False))
+    assert found["rows"][weak["row"]] == [0.0, 0.0] and len(found["rows"]) == len(made.table)
 
 
 def test_a_what_if_is_where_a_page_starts():

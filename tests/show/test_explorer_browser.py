@@ -56,7 +56,7 @@ def page(browser, served):
     assert complaints(browser) == []
 
 
-def wait(browser, script, seconds=30):
+def wait(browser, script, seconds=60):
     return WebDriverWait(browser, seconds, poll_frequency=0.05).until(lambda one: one.execute_script(script))
 
 

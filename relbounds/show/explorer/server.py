@@ -56,8 +56,8 @@ class Explorer:
 
     def __init__(self, fitted: Fitted, port: int, idle: float, framed: bool) -> None:
         waitress = _waitress()
-        # it would tell the terminal of every question that waits, and of one that is still solved at the end
-        logging.getLogger("waitress").setLevel(logging.ERROR)
+        # it would tell the terminal of every question that waits, and of answers that nobody takes after the end
+        logging.getLogger("waitress").setLevel(logging.CRITICAL)
         self._token, self._idle = secrets.token_urlsafe(24), idle
         # pages that are open, by when they were last heard of, and when the last one said goodbye
         self._pages: dict[str, float] = {}

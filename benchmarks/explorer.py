@@ -1,7 +1,8 @@
 """How long a move in the explorer takes, and what the sliders of a report cost: processor time and file size.
 
 Each move is a question of the page, from the wish to the list of bounds: an end of a weak term dragged in steps, a term
-switched off, a term held from below, two and three constraints at once. 20 features, 6000 rows. The report: responses of all terms to each other, by number of terms, and how large the file is.
+switched off, a term held from below, two and three constraints at once. 20 features, 6000 rows. The report:
+responses of all terms to each other, by number of terms, and how large the file is.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def report(fit: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
         found = {}
+        fit.plot()  # libraries that draw are loaded before anything is timed
         for interactive in (False, True):
             begun = time.process_time()
             fit.write_report(path, groups=False, interactive=interactive)

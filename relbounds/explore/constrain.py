@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from relbounds.explore.cutting import Cut, Wish, cut
 from relbounds.explore.naming import find_row, offspring, term_rows
 from relbounds.explore.what_if_noise import judge_what_if
 from relbounds.linear.asked import Asked, RowKey
+from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.ranges import ZERO, Measured, measure
 from relbounds.linear.table import make_table
@@ -76,14 +77,50 @@ def constrain(
     >>> fit.constrain({"esr": "off", "il6": 0}).table.loc["crp", "relevance"]
     'strong'
     """
+    return judged(fitted, constrained_bounds(fitted, wishes, heredity=heredity), noise)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What wishes leave of the equivalent models, measured but not yet judged.
+
+    Parameters
+    ----------
+    sets : tuple of Polytope
+        The sets whose union is left; the one with the best model comes first.
+    v : ndarray
+        The best model that is left.
+    measured : Measured
+        The bounds of every row of the model.
+    wishes : mapping
+        All that is asked for, by row, earlier what-ifs included.
+    """
+
+    sets: tuple[Polytope, ...]
+    v: FloatArray
+    measured: Measured
+    wishes: Mapping[RowKey, Wish]
+
+
+def constrained_bounds(fitted: Fitted, wishes: Mapping[str, Any], *, heredity: bool = True) -> Left:
+    """Return the bounds that wishes leave: :func:`constrain` without classes and p-values, which may take longer.
+
+    Examples
+    --------
+    >>> import relbounds as rb
+    >>> data = rb.simulate.binary(n=60, strong=1, weak=2, irrelevant=1, seed=1)
+    >>> fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, control="fdr")
+    >>> left = constrained_bounds(fit._fitted, {"x2": "off"})
+    >>> float(left.measured.upper[1])
+    0.0
+    """
     need_bounds(fitted)
     asked = read_wishes(fitted, wishes, heredity)
     with threadpool_limits(limits=1, user_api="blas"):
         granted = dict(fitted.wishes)
         for key, wish in asked.items():
             granted[key] = narrowed(granted.get(key, (0.0, math.inf)), wish)
-        pieces = _grant(fitted, asked, granted)
-        return what_if(fitted, pieces, granted, noise)
+        return _left(fitted, _grant(fitted, asked, granted), granted)
 
 
 def need_bounds(fitted: Fitted) -> None:
@@ -232,12 +269,10 @@ def describe(wishes: Mapping[RowKey, Wish], asked: Sequence[Asked]) -> str:
     return ", ".join(f"{titles[key]} {phrase(wish)}" for key, wish in wishes.items())
 
 
-def what_if(
-    fitted: Fitted, pieces: Sequence[Polytope], wishes: Mapping[RowKey, Wish], noise: bool | None = None
-) -> Fitted:
-    """Compute every interval over a union of sets, and the best model in it."""
-    spec, norm, C = fitted.spec, fitted.norm, fitted.solution.C
-    model, q = spec.model, spec.model.q
+def _left(fitted: Fitted, pieces: Sequence[Polytope], wishes: Mapping[RowKey, Wish]) -> Left:
+    """Measure a union of sets, and find the best model in it."""
+    C, model = fitted.solution.C, fitted.spec.model
+    q = model.q
     points = [best_inside(piece, C) for piece in pieces]
     known = [
         piece.start[:q] if point is None else point[:q] for piece, point in zip(pieces, points, strict=True)
@@ -245,8 +280,16 @@ def what_if(
     # the set of the best model comes first; each keeps its start, which has room on all sides
     order = sorted(range(len(pieces)), key=lambda i: model.objective_of(known[i], C))
     started, v = [pieces[i] for i in order], known[order[0]]
-    measured = measure(started, spec.asked, fitted.options, known=fitted.measured.extremes)
-    verdicts, drawn = judge_what_if(fitted, measured, started, wishes, noise)
+    measured = measure(started, fitted.spec.asked, fitted.options, known=fitted.measured.extremes)
+    return Left(tuple(started), v, measured, dict(wishes))
+
+
+def judged(fitted: Fitted, left: Left, noise: bool | None = None) -> Fitted:
+    """Return what wishes leave as a fit of its own: with classes, p-values, the best model and notes."""
+    spec, norm, C = fitted.spec, fitted.norm, fitted.solution.C
+    model, v, measured, wishes = spec.model, left.v, left.measured, left.wishes
+    with threadpool_limits(limits=1, user_api="blas"):
+        verdicts, drawn = judge_what_if(fitted, measured, left.sets, wishes, noise)
     table = make_table(spec.asked, v, measured, norm, verdicts)
     table["constraint"] = [phrase(wishes[row.key]) if row.key in wishes else "" for row in spec.asked]
     solution = replace(
@@ -262,7 +305,7 @@ def what_if(
     return replace(
         fitted,
         solution=solution,
-        polytopes=tuple(started),
+        polytopes=left.sets,
         measured=_with_others(measured, fitted.measured),
         noise=drawn,
         # the features of a teacher live in a model of their own, which no wish touches

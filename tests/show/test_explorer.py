@@ -144,7 +144,7 @@ def test_a_body_that_is_no_question(page):
 
 def test_while_one_is_solved_the_last_one_wins(fit, monkeypatch):
     begun, go, solved = threading.Event(), threading.Event(), []
-    slow = asking.constrain
+    slow = asking.constrained_bounds
 
     def held_up(fitted, wishes, **options):
         solved.append(wishes)
@@ -152,7 +152,7 @@ def test_while_one_is_solved_the_last_one_wins(fit, monkeypatch):
         go.wait(10)
         return slow(fitted, wishes, **options)
 
-    monkeypatch.setattr(asking, "constrain", held_up)
+    monkeypatch.setattr(asking, "constrained_bounds", held_up)
     with fit.explorer(open_browser=False, block=False) as page:
         replies = {}
 
@@ -184,7 +184,7 @@ def test_pages_do_not_supersede_each_other():
 def test_what_was_asked_before_is_not_solved_again(fit, monkeypatch):
     answers = Answers(fit._fitted)
     first = answers.bounds([[1, 0, 0]])
-    monkeypatch.setattr(asking, "constrain", None)
+    monkeypatch.setattr(asking, "constrained_bounds", None)
     assert answers.bounds([[1, 0, 0]]) == first
     assert answers.bounds([])["rows"][1] == fit.table.loc["x2", ["lower", "upper"]].tolist()
 

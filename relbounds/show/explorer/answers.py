@@ -20,8 +20,9 @@ import pandas as pd
 from relbounds.checks import is_number
 from relbounds.errors import InfeasibleError, OptionError
 from relbounds.explore.cheapest import cheapest
-from relbounds.explore.constrain import constrain, need_bounds
+from relbounds.explore.constrain import Left, constrained_bounds, judged, need_bounds
 from relbounds.explore.naming import find_row
+from relbounds.linear.asked import RowKey
 from relbounds.linear.fitted import Fitted
 from relbounds.show.columns import format_p
 from relbounds.show.escaping import visible
@@ -99,7 +100,7 @@ class Answers:
         need_bounds(fitted)
         # nobody looks at a bar in a terminal while the page is open
         self._fitted = replace(fitted, options=fitted.options.replace(progress=False))
-        self._kept: OrderedDict[Any, Fitted | InfeasibleError] = OrderedDict()
+        self._kept: OrderedDict[Any, Left | Fitted | InfeasibleError] = OrderedDict()
         self._guard = threading.Lock()
         # noise and costs may take long; bounds must not wait for them
         self.quick, self.slow = Lane(), Lane()
@@ -145,12 +146,26 @@ class Answers:
 
     def bounds(self, wishes: Any) -> dict[str, Any]:
         """Return the bounds of every row in what the wishes leave, with the proof that is left open."""
-        found = self._what_if(self._read(wishes), noise=False)
+        read, table = self._read(wishes), self._fitted.table
+        rows, weights = _pairs(table), [_number(value) for value in table["weight"]]
+        if not read:
+            held = self._held(self._fitted.wishes)
+            return {"rows": rows, "held": held, "certificate": self._fitted.certificate, "weights": weights}
+        left, norm, asked = self._left(read), self._fitted.norm, self._fitted.spec.asked
+        ends = np.column_stack([left.measured.lower, left.measured.upper]) / norm
+        best = [max((f.at(left.v) for f in row.functionals), key=abs) / norm for row in asked]
+        # the rows of a teacher stay as they are: no wish touches its model
+        n = len(asked)
+        rows[:n], weights[:n] = (
+            [[_number(low), _number(high)] for low, high in ends],
+            [_number(w) for w in best],
+        )
+        gap = float(np.nanmax(left.measured.gap, initial=0.0)) / norm
         return {
-            "rows": _pairs(found.table),
-            "held": self._held(found),
-            "certificate": found.certificate,
-            "weights": [_number(value) for value in found.table["weight"]],
+            "rows": rows,
+            "held": self._held(left.wishes),
+            "certificate": max(gap, self._fitted.solution.certified),
+            "weights": weights,
         }
 
     def classes(self, wishes: Any) -> dict[str, Any]:
@@ -236,41 +251,48 @@ class Answers:
             found[self._name(one[0])] = one[1]
         return found
 
+    def _left(self, read: Mapping[int, Wish]) -> Left:
+        """Return what wishes leave, from memory where it was asked for before; a refusal is remembered as well."""
+        # the order matters to a refusal only, which names the last wish
+        known = self._recall(("left", frozenset(read.items()))) or self._recall(("left", tuple(read.items())))
+        if known is None:
+            try:
+                known = constrained_bounds(self._fitted, {self._name(i): wish for i, wish in read.items()})
+                self._keep(("left", frozenset(read.items())), known)
+            except InfeasibleError as error:
+                known = error
+                self._keep(("left", tuple(read.items())), known)
+        if isinstance(known, InfeasibleError):
+            raise known
+        return known
+
     def _what_if(self, read: Mapping[int, Wish], noise: bool | None) -> Fitted:
-        """Return a what-if, from memory where it was asked for before; a refusal is remembered as well."""
+        """Return a what-if with its classes, from memory where it was asked for before."""
         if not read:
             return self._fitted
-        # the order matters to a refusal only, which names the last wish
-        keys = [
-            (tuple(read.items()), noise),
-            (frozenset(read.items()), noise),
-            (frozenset(read.items()), None),
-        ]
-        with self._guard:
-            for key in keys:
-                if key in self._kept:
-                    self._kept.move_to_end(key)
-                    known = self._kept[key]
-                    if isinstance(known, InfeasibleError):
-                        raise known
-                    return known
-        found: Fitted | InfeasibleError
-        try:
-            found = constrain(self._fitted, {self._name(i): wish for i, wish in read.items()}, noise=noise)
-        except InfeasibleError as error:
-            found = error
-        with self._guard:
-            self._kept[keys[0] if isinstance(found, InfeasibleError) else keys[1]] = found
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-        if isinstance(found, InfeasibleError):
-            raise found
+        key = ("judged", frozenset(read.items()), noise)
+        found = self._recall(key)
+        if found is None:
+            found = judged(self._fitted, self._left(read), noise)
+            self._keep(key, found)
         return found
 
-    def _held(self, found: Fitted) -> list[int]:
+    def _recall(self, key: Any) -> Any:
+        with self._guard:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _keep(self, key: Any, value: Any) -> None:
+        with self._guard:
+            self._kept[key] = value
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+
+    def _held(self, wishes: Mapping[RowKey, Any]) -> list[int]:
         """Return the rows that constraints hold, those that went along by heredity among them."""
         place = {row.key: i for i, row in enumerate(self._fitted.spec.asked)}
-        return sorted(place[key] for key in found.wishes if key in place)
+        return sorted(place[key] for key in wishes if key in place)
 
     def _classes(self, found: Fitted) -> dict[str, Any]:
         table, smallest = found.table, smallest_p(self._fitted)
@@ -291,7 +313,9 @@ class Answers:
         found = {}
         for i in read:
             others = {j: wish for j, wish in read.items() if j != i}
-            found[str(i)] = _pairs(self._what_if(others, noise=False).table.iloc[[i]])[0]
+            measured = self._left(others).measured if others else self._fitted.measured
+            ends = (measured.lower[i] / self._fitted.norm, measured.upper[i] / self._fitted.norm)
+            found[str(i)] = [_number(end) for end in ends]
         return found
 
 

@@ -47,8 +47,7 @@ def settings() -> list[Setting]:
     """Return what is drawn: three terms have an effect, the others none."""
     out = [
         Setting(f"three equal levels, n {n}, effect {beta:g}", Scene("power", n=n, truth="own", beta=beta))
-        for n in (100, 200, 400)
-        for beta in (0.3, 0.5, 0.8)
+        for n, beta in ((100, 0.3), (100, 0.5), (100, 0.8), (200, 0.3), (200, 0.5), (400, 0.3))
     ]
     own: list[tuple[str, dict[str, Any]]] = [
         ("levels of 60/30/10 %", {"shares": SKEW, "n": 200, "beta": 0.5}),
@@ -122,12 +121,12 @@ def work(part: str, what: str, number: int, noise: float, seed: int, code: str) 
 
 
 def tasks(args: Any, code: str) -> list[dict[str, Any]]:
-    out = [
+    recalls = [
         {"part": "recall", "what": one.label, "number": 0, "noise": 0.0, "seed": batch, "code": code}
         for batch in range(-(-args.sets // BATCH))
         for one in settings()
     ]
-    out += [
+    fits = [
         {"part": "paper", "what": mode, "number": number, "noise": noise, "seed": seed, "code": code}
         for seed in range(args.seeds)
         for number in range(1, 10)
@@ -136,7 +135,8 @@ def tasks(args: Any, code: str) -> list[dict[str, Any]]:
         for noise in NOISES
         for mode in MODES
     ]
-    return out
+    # in turns, so that a run that is cut short has both
+    return sorted(recalls + fits, key=lambda task: task["seed"])
 
 
 def report(rows: pd.DataFrame) -> str:

@@ -366,10 +366,11 @@ def _together(own: list[Scene], sums: pd.DataFrame, column: str = "false") -> st
     return f"All rows at alpha 0.05 together: {_rate(hits, sets, 0.05)} of {int(sets)} data sets."
 
 
-def report(rows: pd.DataFrame) -> str:
-    """Write the tables."""
+def report(rows: pd.DataFrame, least: int = 200) -> str:
+    """Write the tables; rows that have not got so many data sets yet are left out."""
     good = rows[rows["error"].isna()] if "error" in rows else rows
     sums = good.groupby("scene").sum(numeric_only=True)
+    sums = sums[sums["sets"] >= least]
     whole = whole_fits()
     fits = sums[sums.index.isin([s.key for s in whole])]
     standing = [s for s in whole if s.truth in ("copies", "shadows")]
@@ -423,6 +424,10 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=500, help="data sets a row of tests without relation")
     parser.add_argument("--beside", type=int, default=200, help="data sets a row of tests beside relations")
     parser.add_argument("--fits", type=int, default=200, help="whole fits a row")
+    parser.add_argument(
+        "--without", nargs="*", default=[], help="keys of scenes to leave out, or how they begin"
+    )
+    parser.add_argument("--least", type=int, default=200, help="rows of fewer data sets are not shown")
     parser.add_argument("--modes", nargs="*", default=list(BATCH), choices=list(BATCH))
     args = parser.parse_args()
     codes = {mode: fingerprint(mode) for mode in BATCH}
@@ -440,11 +445,11 @@ def main() -> None:
         {"scene": key, "batch": batch, "code": codes[every[key].mode]}
         for part in range(10)
         for key, count in counts.items()
-        if every[key].mode in args.modes
+        if every[key].mode in args.modes and not key.startswith(tuple(args.without))
         for batch in range(part * count // 10, (part + 1) * count // 10)
     ]
     rows = common.run("calibration", work, tasks, args)
-    common.write("calibration", report(rows))
+    common.write("calibration", report(rows, args.least))
 
 
 if __name__ == "__main__":

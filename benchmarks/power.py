@@ -120,14 +120,21 @@ def work(part: str, what: str, number: int, noise: float, seed: int, code: str) 
     return recall(what, seed) if part == "recall" else paper(number, noise, what, seed)
 
 
-def tasks(args: Any, code: str) -> list[dict[str, Any]]:
+def tasks(args: Any, codes: dict[str, str]) -> list[dict[str, Any]]:
     recalls = [
-        {"part": "recall", "what": one.label, "number": 0, "noise": 0.0, "seed": batch, "code": code}
+        {
+            "part": "recall",
+            "what": one.label,
+            "number": 0,
+            "noise": 0.0,
+            "seed": batch,
+            "code": codes["tests"],
+        }
         for batch in range(-(-args.sets // BATCH))
         for one in settings()
     ]
     fits = [
-        {"part": "paper", "what": mode, "number": number, "noise": noise, "seed": seed, "code": code}
+        {"part": "paper", "what": mode, "number": number, "noise": noise, "seed": seed, "code": codes["fits"]}
         for seed in range(args.seeds)
         for number in range(1, 10)
         # sets 8 and 9 have 1000 rows
@@ -199,12 +206,12 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=100, help="data sets a row beside likelihood ratio tests")
     parser.add_argument("--large", type=int, default=3, help="seeds of sets 8 and 9")
     args = parser.parse_args()
-    code = fingerprint()
+    codes = {mode: fingerprint(mode) for mode in ("tests", "fits")}
     path = common.RESULTS / "power.csv"
     if args.resume and path.exists():
         old = pd.read_csv(path, dtype={"code": str})
-        old[old["code"] == code].to_csv(path, index=False) if "code" in old else path.unlink()
-    common.write("power", report(common.run("power", work, tasks(args, code), args)))
+        old[old["code"].isin(list(codes.values()))].to_csv(path, index=False)
+    common.write("power", report(common.run("power", work, tasks(args, codes), args)))
 
 
 if __name__ == "__main__":

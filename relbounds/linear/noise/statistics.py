@@ -273,7 +273,8 @@ def quadratic(u: FloatArray, V: FloatArray) -> FloatArray:
     """Return u' V^-1 u for stacks of vectors and matrices."""
     if u.shape[-1] == 1:
         return u[..., 0] ** 2 / np.maximum(V[..., 0, 0], 1e-300)
-    if len(V) == 1:
+    if len(V) == 1 < len(u):
+        # one information for all draws is that of a model without kept terms: the same for all terms too
         half = np.linalg.pinv(V[0, 0], hermitian=True)
         return np.einsum("dti,ij,dtj->dt", u, half, u)
     try:

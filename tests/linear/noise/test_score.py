@@ -292,3 +292,25 @@ def test_statistics_given_all_others_are_those_of_one_newton_step():
     inverse = np.linalg.inv(G)
     expected = inverse @ X.T @ smooth.residuals[:, 0] / np.sqrt(np.diag(inverse))
     np.testing.assert_allclose(values, expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "regression", "nominal", "survival"])
+def test_observed_and_permuted_statistics_are_the_same_function(kind):
+    # of several columns or linear predictors, where each term has an information of its own
+    rng = np.random.default_rng(12)
+    n = 80
+    kept = rng.normal(size=(n, 2))
+    y = (
+        np.digitize(rng.logistic(size=n), [-1.0, 1.0])
+        if kind in ("ordinal", "nominal")
+        else rng.exponential(size=n)
+    )
+    rare = (rng.random(n) < 0.1).astype(int) + (rng.random(n) < 0.1)
+    terms = make_terms(
+        [_factor(rare, 3), _factor(rng.integers(3, size=n), 3), rng.normal(size=n), rng.normal(size=n)]
+    )
+    for columns in (None, kept):
+        loads = make_loads(fit_smooth(Response(kind, y.astype(float)), columns))
+        alone = score_values(terms, move_loads(loads, stay(n)))[0]
+        twice = score_values(terms, move_loads(loads, make_moves(np.tile(np.arange(n), (2, 1)))))
+        np.testing.assert_allclose(twice, [alone, alone], rtol=1e-9)

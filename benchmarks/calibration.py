@@ -367,10 +367,10 @@ def _together(own: list[Scene], sums: pd.DataFrame, column: str = "false") -> st
 
 
 def report(rows: pd.DataFrame, least: int = 200) -> str:
-    """Write the tables; rows that have not got so many data sets yet are left out."""
+    """Write the tables; rows that have not got so many data sets yet stand apart."""
     good = rows[rows["error"].isna()] if "error" in rows else rows
-    sums = good.groupby("scene").sum(numeric_only=True)
-    sums = sums[sums["sets"] >= least]
+    every = good.groupby("scene").sum(numeric_only=True)
+    sums, few = every[every["sets"] >= least], every[every["sets"] < least]
     whole = whole_fits()
     fits = sums[sums.index.isin([s.key for s in whole])]
     standing = [s for s in whole if s.truth in ("copies", "shadows")]
@@ -402,6 +402,19 @@ def report(rows: pd.DataFrame, least: int = 200) -> str:
         *_table(standing_in(), sums, True),
         "",
         _together(standing_in(), sums, "wrong"),
+    ]
+    if len(few):
+        text += [
+            "",
+            f"## Rows that have not got {least} data sets yet",
+            "",
+            *_table([*no_relation(), *beside_relations()], few, False),
+            "",
+            *_table(standing_in(), few, True),
+        ]
+    if fits.empty:
+        return "\n".join(text)
+    text += [
         "",
         "## Whole default fits",
         "",
@@ -427,7 +440,7 @@ def main() -> None:
     parser.add_argument(
         "--without", nargs="*", default=[], help="keys of scenes to leave out, or how they begin"
     )
-    parser.add_argument("--least", type=int, default=200, help="rows of fewer data sets are not shown")
+    parser.add_argument("--least", type=int, default=200, help="rows of fewer data sets stand apart")
     parser.add_argument("--modes", nargs="*", default=list(BATCH), choices=list(BATCH))
     args = parser.parse_args()
     codes = {mode: fingerprint(mode) for mode in BATCH}
@@ -449,7 +462,9 @@ def main() -> None:
         for batch in range(part * count // 10, (part + 1) * count // 10)
     ]
     rows = common.run("calibration", work, tasks, args)
-    common.write("calibration", report(rows, args.least))
+    notes = common.RESULTS / "calibration_notes.md"
+    text = report(rows, args.least)
+    common.write("calibration", f"{text}\n\n{notes.read_text()}" if notes.exists() else text)
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ METHODS: dict[str, Method] = {
     "d0CRT": Method(
         "peers",
         "needed",
-        "D0CRT(LassoCV() or LogisticRegressionCV(), screening_threshold=100).fit_importance(X, y); "
+        "D0CRT(LassoCV() or an L1 LogisticRegressionCV(), screening_threshold=100).fit_importance(X, y); "
         "fwer_selection(0.05) (hidimstat)",
         "any not needed: 0.05",
     ),
@@ -394,8 +394,13 @@ def d0crt(table: Table, name: str) -> list[str]:
     from hidimstat import D0CRT
     from sklearn.linear_model import LassoCV, LogisticRegressionCV
 
-    model = LogisticRegressionCV() if table.family == "binary" else LassoCV(random_state=table.seed)
-    own = D0CRT(model, screening_threshold=100, random_state=table.seed)
+    options: dict[str, Any] = {}
+    model: Any = LassoCV(random_state=table.seed)
+    if table.family == "binary":
+        # the same kind of model must screen, which takes its L1 form
+        model = LogisticRegressionCV(l1_ratios=(1.0,), solver="liblinear")
+        options["lasso_screening"] = LogisticRegressionCV(l1_ratios=(1.0,), solver="liblinear")
+    own = D0CRT(model, screening_threshold=100, random_state=table.seed, **options)
     own.fit_importance(table.standard, table.y - table.y.min())
     return table.by_term(np.asarray(own.fwer_selection(ALPHA)) > 0)
 

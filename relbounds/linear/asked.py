@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,12 @@ class Functional:
     signed: bool = False
     exact: bool = True
     least: tuple[FloatArray, FloatArray, FloatArray] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Store the size of one variable by its number: workers map every stored array, and 20,000 are too many."""
+        if self.signed and len(self.variables) == 1 and np.array_equal(self.tops, [[1.0], [-1.0]]):
+            return size_of, (self.variables[0],)
+        return Functional, (self.variables, self.tops, self.signed, self.exact, self.least)
 
     def directions(self, q: int) -> FloatArray:
         """Return the linear functions over all q variables."""

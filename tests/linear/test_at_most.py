@@ -1,10 +1,14 @@
 """Rows that read "at most": proved, below what noise reaches, and nothing else changes."""
 
+import pickle
+
+import joblib
 import numpy as np
 import pytest
 from problems import plain_max
 
 import relbounds as rb
+from relbounds.linear.asked import largest_contrast, size_of
 from relbounds.linear.noise.facts import NoiseKey
 
 
@@ -66,3 +70,14 @@ def test_questions_that_compare_bounds_work_them_out():
     assert one.index.tolist() == two.index.tolist()
     assert np.allclose(one, two, atol=1e-5)
     assert few.table["screened"].any()
+
+
+def test_many_rows_are_handed_to_workers_without_an_array_each(tmp_path):
+    rows = [size_of(k) for k in range(50)]
+    joblib.dump(rows, tmp_path / "rows")
+    assert b"NumpyArrayWrapper" not in (tmp_path / "rows").read_bytes()
+    again = joblib.load(tmp_path / "rows")
+    assert [one.variables for one in again] == [one.variables for one in rows]
+    assert np.array_equal(again[7].tops, rows[7].tops) and again[7].signed
+    other = largest_contrast((1, 2, 3))
+    assert np.array_equal(pickle.loads(pickle.dumps(other)).tops, other.tops)

@@ -262,15 +262,18 @@ def classes_of(scene: Scene, seed: int) -> tuple[pd.Series, pd.Series, bool]:
     options = {"family": scene.family, "alpha": scene.alpha, "control": scene.control, "seed": seed}
     if scene.mode == "fits":
         fit = rb.relbounds(formula, data, progress=False, **options)
-        classes = fit.table[fit.table["row"] == "term"].set_index("term")["relevance"].reindex(truth.index)
+        classes = fit.table[fit.table["row"] == "term"].set_index("term")["relevance"]
+        # a factor of which one level was drawn is a constant, and in no model
+        classes = classes.reindex(truth.index, fill_value="irrelevant")
         found, _ = by_tests(scene, fit.design, seed)
-        return truth, classes, bool(((classes != "irrelevant") & ~found.reindex(truth.index)).any())
+        beyond = (classes != "irrelevant") & ~found.reindex(truth.index, fill_value=False)
+        return truth, classes, bool(beyond.any())
     design = make_design(formula, data, family=scene.family)
     relevant, own = by_tests(scene, design, seed)
     classes = pd.Series(
         np.where(relevant & own, "strong", np.where(relevant, "weak", "irrelevant")), index=relevant.index
     )
-    return truth, classes.reindex(truth.index), False
+    return truth, classes.reindex(truth.index, fill_value="irrelevant"), False
 
 
 def work(scene: str, batch: int, code: str) -> dict[str, Any]:

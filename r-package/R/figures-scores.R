@@ -290,17 +290,15 @@ plot_tuning <- function(object, ...) UseMethod("plot_tuning")
 plot_tuning.relbounds <- function(object, legend = TRUE, title = NULL, ...) {
   check_arguments()
   table <- object$baseline$scores
-  if (is.null(table) || !nrow(table) || !all(c("C", "score") %in% names(table))) {
+  if (is.null(table) || !nrow(table)) {
     relbounds_stop("Nothing was tuned: C was given as a number. Leave C out to have it chosen.")
   }
-  if (!"error" %in% names(table)) table$error <- NA_real_
-  known <- setdiff(names(table)[vapply(table, function(v) length(unique(v)) > 1, NA)], c("C", "score", "error", "se"))
+  known <- setdiff(names(table)[vapply(table, function(v) length(unique(v)) > 1, NA)], c("C", "mean", "se"))
   known <- known[vapply(table[known], function(v) is.character(v) || length(unique(v)) < 8, NA)]
   table$kind <- if (length(known)) do.call(paste, c(lapply(known, function(k) paste(k, table[[k]])), sep = ", ")) else ""
-  table$spread <- if ("se" %in% names(table)) table$se else table$error
   show_figure(
-    ggplot2::ggplot(table, ggplot2::aes(x = C, y = score, colour = kind)) +
-      ggplot2::geom_linerange(ggplot2::aes(ymin = score - spread, ymax = score + spread), linewidth = 0.3, na.rm = TRUE) +
+    ggplot2::ggplot(table, ggplot2::aes(x = C, y = mean, colour = kind)) +
+      ggplot2::geom_linerange(ggplot2::aes(ymin = mean - se, ymax = mean + se), linewidth = 0.3, na.rm = TRUE) +
       ggplot2::geom_line(linewidth = 0.4) + ggplot2::geom_point(size = 1.1) +
       ggplot2::geom_vline(xintercept = object$baseline$C, linetype = "22", colour = INK, linewidth = 0.35) +
       ggplot2::scale_x_log10(name = "C (dashed: chosen)") +

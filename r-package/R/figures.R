@@ -38,7 +38,7 @@ utils::globalVariables(c(
   "at", "best", "class", "count", "delta", "direction", "end", "feature", "fill", "from", "group", "height", "label", "level",
   "lower", "middle", "noise", "part", "place", "predicted", "reason", "reference", "relevance", "score", "share",
   "signed_lower", "signed_upper", "slack", "surviving", "term", "threshold", "time", "to", "upper", "weight", "x", "xend",
-  "y", "yend", "ymin", "ymax", "observed", "kind", "mark", "event", "low", "high", "survival", "C", "spread", "cost"
+  "y", "yend", "ymin", "ymax", "observed", "kind", "mark", "event", "low", "high", "survival", "C", "se", "cost"
 ))
 
 # What noise of the same kind reaches, for each row of the table: a term may have noise of its own.

@@ -176,6 +176,7 @@ def _facts(fit: rb.RelboundsResults) -> dict[str, Any]:
         "score": float(fit.score()),
         "order": fitted.tuning.kind.order,
         "tuned": fitted.tuning.rule != "fixed",
+        "scores": None if base.scores.empty else tell(base.scores.reset_index(drop=True)),
         "permutations": fitted.noise.permutations,
         "refits": fitted.noise.refits,
         "privileged": None if fitted.privileged is None else fitted.privileged.way,

@@ -182,3 +182,12 @@ test_that("features together, the methods paragraph and the papers' settings", {
   expect_equal(old$options$control, "published")
   expect_output(print(old), "data = few")
 })
+
+test_that("the scores along C come over and are drawn", {
+  need_python()
+  fit <- relbounds(severity ~ age + crp, severity, C = c(0.05, 0.1), order = "explicit", bounds = FALSE)
+  expect_equal(fit$baseline$scores$C, c(0.05, 0.1))
+  expect_s3_class(draw(plot_tuning(fit)), "ggplot")
+  fixed <- relbounds(severity ~ age + crp, severity, C = 0.05, order = "explicit", bounds = FALSE)
+  expect_problem(plot_tuning(fixed), "Nothing was tuned")
+})

@@ -220,6 +220,8 @@ def test_explore_serves_the_page_until_it_is_interrupted(table):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # tests that run in the background inherit that interrupts are ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         said = process.stdout.readline()
         url = said.split()[-1]

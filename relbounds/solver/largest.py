@@ -160,7 +160,7 @@ def push_largest_each(
     >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7, 0.0]))
     >>> found = push_largest_each(tope, np.vstack([np.eye(2), -np.eye(2)]), np.array([0, 0, 1, 1]))
     >>> [round(one.value, 5) + 0.0 for one in found]
-    [1.0, 0.25]
+    [1.0, 0.16667]
     """
     count = int(group.max(initial=-1)) + 1
     bound = np.full(len(directions), np.inf) if known is None else np.array(known, dtype=float)

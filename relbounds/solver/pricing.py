@@ -170,7 +170,7 @@ def without_loss(model: Model, prices: np.ndarray, v: np.ndarray, tolerance: flo
     --------
     >>> from relbounds.solver.model import make_model
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
-    >>> without_loss(model, np.ones(1), np.array([0.9999]), 1e-3).tolist()
+    >>> without_loss(model, np.ones(1), np.array([0.9999]), 1e-3).round(6).tolist()
     [1.0]
     """
     priced = prices > 0

@@ -126,6 +126,9 @@ FLAGS = [
         "figure",
         "report",
         "save",
+        "imputed",
+        "methods",
+        "predictions",
     ),
 ]
 

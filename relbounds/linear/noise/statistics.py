@@ -140,6 +140,7 @@ def make_loads(smooth: Smooth, columns: FloatArray | None = None) -> Loads:
 
     Examples
     --------
+    >>> from relbounds.linear.noise.smooth import Response, fit_smooth
     >>> make_loads(fit_smooth(Response("binary", np.array([0, 1, 1, 0])))).varying is None
     True
     """
@@ -179,6 +180,8 @@ def move_loads(loads: Loads, moves: Moves) -> Moved:
 
     Examples
     --------
+    >>> from relbounds.linear.noise.moves import make_moves
+    >>> from relbounds.linear.noise.smooth import Response, fit_smooth
     >>> loads = make_loads(fit_smooth(Response("binary", np.array([0, 1, 1, 0]))))
     >>> move_loads(loads, make_moves(np.array([[1, 0, 2, 3]]))).residuals
     [array([[ 0.5, -0.5,  0.5, -0.5]])]
@@ -214,6 +217,8 @@ def score_values(terms: Terms, given: Moved) -> FloatArray:
 
     Examples
     --------
+    >>> from relbounds.linear.noise.moves import stay
+    >>> from relbounds.linear.noise.smooth import Response, fit_smooth
     >>> y = np.array([0, 0, 1, 1, 0, 1])
     >>> loads = make_loads(fit_smooth(Response("binary", y)))
     >>> terms = make_terms([y.astype(float)])
@@ -298,6 +303,8 @@ def partial_values(terms: Terms, given: Moved) -> FloatArray:
 
     Examples
     --------
+    >>> from relbounds.linear.noise.moves import stay
+    >>> from relbounds.linear.noise.smooth import Response, fit_smooth
     >>> y = np.array([0, 0, 1, 1, 0, 1])
     >>> loads = make_loads(fit_smooth(Response("binary", y)))
     >>> terms = make_terms([y.astype(float), np.arange(6.0)])
@@ -385,6 +392,7 @@ def chunk_of(loads: Loads, more: int = 0) -> int:
 
     Examples
     --------
+    >>> from relbounds.linear.noise.smooth import Response, fit_smooth
     >>> chunk_of(make_loads(fit_smooth(Response("binary", np.arange(1000) % 2))))
     2000
     """

@@ -38,7 +38,8 @@ cd "$work"
 R CMD INSTALL --no-docs --library="$work/library" "$here" >"$work/install.log" 2>&1 || { cat "$work/install.log"; exit 1; }
 R CMD build "$here" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 # What is given away carries the wheel of the Python side: it needs nothing else of the repository.
-if ls "$here"/inst/python/*.whl >/dev/null 2>&1 && ! tar tzf relbounds_*.tar.gz | grep -q 'inst/python/.*[.]whl$'; then
+tar tzf relbounds_*.tar.gz >"$work/contents"
+if ls "$here"/inst/python/*.whl >/dev/null 2>&1 && ! grep -q 'inst/python/.*[.]whl$' "$work/contents"; then
   echo "The source package does not hold the wheel of the Python side."
   exit 1
 fi

@@ -64,6 +64,7 @@ class Explorer:
         self._alone_since: float | None = None
         self._guard = threading.Lock()
         self._ended = threading.Event()
+        self._stopping = False
         app = make_app(Answers(fitted), self._token, lambda: self.port, self._note, framed)
         try:
             self._server: Any = waitress.server.create_server(
@@ -84,11 +85,14 @@ class Explorer:
 
     def stop(self) -> None:
         """End the server; stopping it twice is fine."""
-        if self._ended.is_set():
-            return
-        self._ended.set()
+        with self._guard:
+            if self._stopping:
+                return
+            self._stopping = True
+        # ended is said once nobody can ask any more
         with contextlib.suppress(OSError):
             self._server.close()
+        self._ended.set()
         self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=1.0)
 
     def wait(self, seconds: float | None = None) -> bool:

@@ -39,7 +39,7 @@ EXPLAINED = (
     "adjust() then."
 )
 # A mean loss below this is none: margins (and standard deviations of numbers) are 1, what is left of it is rounding.
-NO_LOSS = 1e-6
+PERFECT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def nothing_note(best: Best) -> str:
     if not best.design.adjust.shape[1]:
         return NO_RELATION
     total = float(best.spec.model.c.sum())
-    return EXPLAINED if best.solution.loss <= NO_LOSS * total else NOTHING_BEYOND
+    return EXPLAINED if best.solution.loss <= PERFECT * total else NOTHING_BEYOND
 
 
 def _unit(spec: Spec, solution: Solution) -> float:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from r_library import install_r_package
 
 import relbounds as rb
 
@@ -72,20 +73,7 @@ def test_r_calls_run(tmp_path: Path, long: bool) -> None:
         pytest.skip("R is not installed.")
     library = tmp_path / "library"
     library.mkdir()
-    done = subprocess.run(
-        [
-            "R",
-            "CMD",
-            "INSTALL",
-            "--no-docs",
-            "--no-test-load",
-            f"--library={library}",
-            str(ROOT / "r-package"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = install_r_package(library)
     if "reticulate" in done.stderr and done.returncode:
         pytest.skip("The R package reticulate is not installed.")
     assert done.returncode == 0, done.stderr

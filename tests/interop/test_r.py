@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from r_library import install_r_package
 
 import relbounds as rb
 from relbounds.errors import MissingExtraError, RelboundsError
@@ -33,20 +34,7 @@ def ro(tmp_path_factory: pytest.TempPathFactory) -> Any:
         pytest.skip("R is not installed, so nothing can be tried through rpy2.")
     pytest.importorskip("rpy2", reason="rpy2 is not installed: pip install 'relbounds[r]'.")
     library = tmp_path_factory.mktemp("library")
-    done = subprocess.run(
-        [
-            "R",
-            "CMD",
-            "INSTALL",
-            "--no-docs",
-            "--no-test-load",
-            f"--library={library}",
-            str(ROOT / "r-package"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = install_r_package(library)
     assert done.returncode == 0, done.stderr
     import rpy2.robjects as robjects
 

@@ -25,7 +25,6 @@ from relbounds.linear.noise.statistics import (
     chunk_of,
     make_loads,
     make_terms,
-    move_loads,
     partial_values,
     score_values,
 )
@@ -154,7 +153,7 @@ def column_test(
     loads = make_loads(_model(response, kept, adjust), _given(n, kept, adjust))
     rows = make_rows(n, cluster, columns)
     terms = make_terms(list(np.asarray(columns, dtype=float).T), adjust)
-    observed = partial_values(terms, move_loads(loads, stay(n)))[0]
+    observed = partial_values(terms, Moved(loads, stay(n)))[0]
     p = _own_tails(
         np.abs(observed), lambda given: np.abs(partial_values(terms, given)), loads, (rows, seed, draws)
     )
@@ -258,7 +257,7 @@ def _tails(
     seed, draws, cluster = how
     n = len(block)
     rows = make_rows(n, cluster, block)
-    observed = score_values(terms, move_loads(loads, stay(n)))[0]
+    observed = score_values(terms, Moved(loads, stay(n)))[0]
     p = _own_tails(observed, lambda given: score_values(terms, given), loads, (rows, seed, draws))
     if loads.residuals.shape[1] > 1:
         return observed, p
@@ -278,6 +277,6 @@ def _own_tails(
     size = chunk_of(loads)
     for first in range(0, draws, size):
         maps = maps_of(rows, seed, range(first, min(first + size, draws)))
-        found = values(move_loads(loads, make_moves(maps, rows.one_to_one)))
+        found = values(Moved(loads, make_moves(maps, rows.one_to_one)))
         reached += np.sum(found >= observed * (1 - TIE), axis=0)
     return (1 + reached) / (1 + draws)

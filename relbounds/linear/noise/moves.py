@@ -167,6 +167,10 @@ class Moves:
         """The number of maps."""
         return len(self.maps)
 
+    def take(self, some: slice) -> Moves:
+        """Return some of the maps."""
+        return Moves(self.maps[some], None if self.back is None else self.back[some])
+
 
 def make_moves(maps: IntArray, one_to_one: bool = True) -> Moves:
     """Prepare row maps for `moved`.

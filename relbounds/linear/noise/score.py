@@ -15,12 +15,12 @@ on; stop at the first block that is not rejected. So only one true hypothesis is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.linear.noise.moves import Rows, make_moves, make_rows, maps_of, stay
+from relbounds.linear.noise.moves import Moves, Rows, make_moves, make_rows, maps_of, stay
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
     TIE,
@@ -31,9 +31,10 @@ from relbounds.linear.noise.statistics import (
     kept_columns,
     make_loads,
     make_terms,
-    move_loads,
+    pairs_of,
     partial_values,
     score_values,
+    see,
     take_terms,
 )
 
@@ -46,6 +47,8 @@ FIRST = 199
 # With more observations than this the first look also ends where none of its draws reaches the observed value. The
 # chance that this rejects where all draws would not is below (1 - alpha)^FIRST / FIRST, about 1e-6.
 MANY_ROWS = 2000
+# Row maps are kept from step to step up to this many entries.
+MOST_KEPT = 2_000_000
 # Kept columns at most, as a share of the observations; a model with more describes chance.
 ROOM = 1 / 3
 
@@ -138,11 +141,14 @@ def score_test(
     left = [t for t in range(count) if t not in order]
     room = ROOM * response.n
     highest = 0.0
+    plan: Draws | None = None
     while left:
         columns = kept_columns(arrays, order, adjust, response.n)
-        rows = rows_of(cluster, [arrays[t] for t in left], response.n)
+        # which clusters may change places depends on the columns that move
+        if plan is None or cluster is not None:
+            plan = Draws(rows_of(cluster, [arrays[t] for t in left], response.n), seed, draws, alpha)
         loads = make_loads(fit_smooth(response, columns, scores), columns)
-        values = draw(take_terms(terms, left), loads, Draws(rows, seed, draws, alpha))
+        values = draw(take_terms(terms, left), loads, plan)
         observed, permuted = values[0], values[1:]
         largest = permuted.max(axis=1)
         full = columns.shape[1] >= room
@@ -175,12 +181,28 @@ def rows_of(cluster: NDArray | None, arrays: Sequence[FloatArray], n: int) -> Ro
 
 @dataclass(frozen=True)
 class Draws:
-    """Which permutations: how rows move, the seed, how many, and the level at which they decide."""
+    """Which permutations: how rows move, the seed, how many, and the level at which they decide.
+
+    Those of few observations are kept, for the next step of a test.
+    """
 
     rows: Rows
     seed: int
     count: int
     alpha: float
+    kept: dict[range, Moves] = field(default_factory=dict)
+
+    def moves(self, draws: range, looks: int) -> Moves:
+        """Return the row maps of some draws, which are all before or all after the first look."""
+        if self.count * self.rows.n > MOST_KEPT:
+            return self._make(draws)
+        look = range(looks) if draws.stop <= looks else range(looks, self.count)
+        if look not in self.kept:
+            self.kept[look] = self._make(look)
+        return self.kept[look].take(slice(draws.start - look.start, draws.stop - look.start))
+
+    def _make(self, draws: range) -> Moves:
+        return make_moves(maps_of(self.rows, self.seed, draws), self.rows.one_to_one)
 
 
 def draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> FloatArray:
@@ -189,7 +211,9 @@ def draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> Floa
     D = terms.columns.shape[1]
     s = loads.mean.shape[0]
     together = together and D > 1 and D * s <= TOGETHER_SHARE * n and D * D * n <= TOGETHER_COST
-    pieces = [_values(terms, move_loads(loads, stay(n)), together)]
+    # of one linear predictor, terms together have the information of each draw
+    pairs = pairs_of(terms.columns) if together and s == 1 and loads.varying is not None else None
+    pieces = [_values(terms, Moved(loads, stay(n)), together, pairs)]
     allowed = int(plan.alpha * (plan.count + 1) + TIE) - 1
     # clusters: the information takes observations for independent, so terms need a common scale, from all draws
     scaled = bool(rows.strata)
@@ -198,8 +222,8 @@ def draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> Floa
     exceeding = done = 0
     while done < plan.count:
         stop = min(done + size, looks if done < looks else plan.count)
-        given = move_loads(loads, make_moves(maps_of(rows, plan.seed, range(done, stop)), rows.one_to_one))
-        pieces.append(_values(terms, given, together))
+        given = Moved(loads, plan.moves(range(done, stop), looks))
+        pieces.append(_values(terms, given, together, pairs))
         exceeding += int(np.sum(pieces[-1].max(axis=1) >= pieces[0].max() * (1 - TIE)))
         done = stop
         if done == looks and (exceeding > allowed or (not exceeding and n > MANY_ROWS)):
@@ -211,10 +235,12 @@ def draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> Floa
     return out
 
 
-def _values(terms: Terms, given: Moved, together: bool) -> FloatArray:
+def _values(terms: Terms, given: Moved, together: bool, pairs: FloatArray | None) -> FloatArray:
     """Return the larger of each term's statistics: by itself, and given all other terms."""
-    alone = score_values(terms, given)
-    return np.maximum(alone, np.abs(partial_values(terms, given))) if together else alone
+    if not together:
+        return score_values(terms, given)
+    seen = see(terms.columns, given, pairs)
+    return np.maximum(score_values(terms, given, seen), np.abs(partial_values(terms, given, seen)))
 
 
 def _tail(observed: FloatArray, permuted: FloatArray) -> FloatArray:

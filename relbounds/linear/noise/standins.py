@@ -28,12 +28,12 @@ from relbounds.linear.noise.score import ScoreFound
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
     TIE,
+    Moved,
     basis_of,
     chunk_of,
     kept_columns,
     make_loads,
     make_terms,
-    move_loads,
     score_values,
     take_terms,
 )
@@ -118,7 +118,7 @@ def standin_test(
     rows = make_rows(
         n, cluster, None if cluster is None else np.concatenate([arrays[t] for t in left], axis=1)
     )
-    alone = np.stack([score_values(terms, move_loads(one, stay(n)))[0] for one in loads])
+    alone = np.stack([score_values(terms, Moved(one, stay(n)))[0] for one in loads])
     place = tuple(tuple(kept[k] for k in dropped[best]) for best in np.argmax(alone, axis=0))
     values = np.empty((draws + 1, len(left)))
     values[0] = alone.max(axis=0)
@@ -128,7 +128,7 @@ def standin_test(
         moves = make_moves(maps_of(rows, seed, some), rows.one_to_one)
         largest = np.zeros((len(some), len(left)))
         for one in loads:
-            np.maximum(largest, score_values(terms, move_loads(one, moves)), out=largest)
+            np.maximum(largest, score_values(terms, Moved(one, moves)), out=largest)
         values[1 + some.start : 1 + some.stop] = largest
     if rows.strata:
         # as in the score part: observations of a cluster are not independent, so terms need a common scale

@@ -160,47 +160,117 @@ def make_loads(smooth: Smooth, columns: FloatArray | None = None) -> Loads:
 
 @dataclass(frozen=True)
 class Moved:
-    """A smooth model whose observations changed places, instead of the columns: weights, (draws, n) each."""
+    """A smooth model whose observations change places, instead of the columns.
 
-    draws: int
-    mean: FloatArray
-    residuals: list[FloatArray]
-    cross: list[list[FloatArray]]
-    curved: dict[tuple[int, int], FloatArray]
-    kept: list[FloatArray]
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is left to explain."""
-        return not np.any(self.mean) or not any(np.any(one) for one in self.residuals)
-
-
-def move_loads(loads: Loads, moves: Moves) -> Moved:
-    """Move the weights of a smooth model by row maps.
+    Its weights, (draws, n) each, are moved when a product asks for them: arrays of a few hundred draws that are used at
+    once stay in the processor's cache.
 
     Examples
     --------
     >>> from relbounds.linear.noise.moves import make_moves
     >>> from relbounds.linear.noise.smooth import Response, fit_smooth
     >>> loads = make_loads(fit_smooth(Response("binary", np.array([0, 1, 1, 0]))))
-    >>> move_loads(loads, make_moves(np.array([[1, 0, 2, 3]]))).residuals
-    [array([[ 0.5, -0.5,  0.5, -0.5]])]
+    >>> Moved(loads, make_moves(np.array([[1, 0, 2, 3]]))).residuals(0)
+    array([[ 0.5, -0.5,  0.5, -0.5]])
     """
-    s, m = loads.mean.shape[0], loads.cross.shape[2]
-    pairs = [(a, b) for a in range(s) for b in range(a, s)] if loads.varying is not None else []
-    varying = loads.varying if loads.varying is not None else np.zeros((0, s, s))
-    return Moved(
-        moves.draws,
-        loads.mean,
-        [moved(loads.residuals[:, a], moves) for a in range(s)],
-        [[moved(loads.cross[:, a, e], moves) for e in range(m)] for a in range(s)],
-        {(a, b): moved(varying[:, a, b], moves) for a, b in pairs},
-        # only where the information of several linear predictors is looked at together
-        [moved(loads.kept[:, e], moves) for e in range(loads.kept.shape[1])] if s > 1 else [],
-    )
+
+    loads: Loads
+    moves: Moves
+
+    @property
+    def draws(self) -> int:
+        """The number of permuted data sets."""
+        return self.moves.draws
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to explain."""
+        return not np.any(self.loads.mean) or not np.any(self.loads.residuals)
+
+    def residuals(self, a: int) -> FloatArray:
+        """Score residuals of a linear predictor."""
+        return moved(self.loads.residuals[:, a], self.moves)
+
+    def cross(self, a: int, e: int) -> FloatArray:
+        """What a linear predictor shares with a direction of the estimated parameters."""
+        return moved(self.loads.cross[:, a, e], self.moves)
+
+    def curved(self, a: int, b: int) -> FloatArray:
+        """What varies of the information of two linear predictors."""
+        assert self.loads.varying is not None
+        return moved(self.loads.varying[:, a, b], self.moves)
+
+    def kept(self, e: int) -> FloatArray:
+        """A direction of the kept columns."""
+        return moved(self.loads.kept[:, e], self.moves)
 
 
-def score_values(terms: Terms, given: Moved) -> FloatArray:
+@dataclass(frozen=True)
+class Seen:
+    """A moved model's products with columns: made once for both statistics of a term.
+
+    Attributes
+    ----------
+    residuals : array (draws, s, D)
+    cross : array (draws, s, m, D)
+    curved : array (draws, D, D) or None
+        With pairs of columns, weighted by what varies of the information; of one linear predictor only.
+    """
+
+    residuals: FloatArray
+    cross: FloatArray
+    curved: FloatArray | None = None
+
+
+def pairs_of(X: FloatArray) -> FloatArray:
+    """Return the products of all pairs of columns, row by row of the upper triangle.
+
+    Examples
+    --------
+    >>> pairs_of(np.array([[1.0, 2.0, 3.0]]))
+    array([[1., 2., 3., 4., 6., 9.]])
+    """
+    n, D = X.shape
+    out = np.empty((n, D * (D + 1) // 2))
+    first = 0
+    for i in range(D):
+        np.multiply(X[:, i:], X[:, i : i + 1], out=out[:, first : first + D - i])
+        first += D - i
+    return out
+
+
+def see(X: FloatArray, given: Moved, pairs: FloatArray | None = None) -> Seen:
+    """Multiply a moved model with columns, and with pairs of them where these are given.
+
+    Examples
+    --------
+    >>> from relbounds.linear.noise.moves import stay
+    >>> from relbounds.linear.noise.smooth import Response, fit_smooth
+    >>> loads = make_loads(fit_smooth(Response("binary", np.array([0, 1, 1, 0]))))
+    >>> see(np.eye(4)[:, :2], Moved(loads, stay(4))).residuals
+    array([[[-0.5,  0.5]]])
+    """
+    D, draws = X.shape[1], given.draws
+    _, s, m = given.loads.cross.shape
+    residuals, cross = np.empty((draws, s, D)), np.empty((draws, s, m, D))
+    for a in range(s):
+        residuals[:, a] = given.residuals(a) @ X
+        for e in range(m):
+            cross[:, a, e] = given.cross(a, e) @ X
+    if pairs is None:
+        return Seen(residuals, cross)
+    curved = np.empty((draws, D, D))
+    flat = given.curved(0, 0) @ pairs
+    first = 0
+    for i in range(D):
+        part = flat[:, first : first + D - i]
+        curved[:, i, i:] = part
+        curved[:, i:, i] = part
+        first += D - i
+    return Seen(residuals, cross, curved)
+
+
+def score_values(terms: Terms, given: Moved, seen: Seen | None = None) -> FloatArray:
     """Return the score statistic of each term in each permuted data set, as an absolute normal value.
 
     Parameters
@@ -208,6 +278,8 @@ def score_values(terms: Terms, given: Moved) -> FloatArray:
     terms : Terms
     given : Moved
         The smooth model, moved by row maps.
+    seen : Seen, optional
+        Its products with all columns, where they are known.
 
     Returns
     -------
@@ -222,54 +294,78 @@ def score_values(terms: Terms, given: Moved) -> FloatArray:
     >>> y = np.array([0, 0, 1, 1, 0, 1])
     >>> loads = make_loads(fit_smooth(Response("binary", y)))
     >>> terms = make_terms([y.astype(float)])
-    >>> score_values(terms, move_loads(loads, stay(6))).round(3)
+    >>> score_values(terms, Moved(loads, stay(6))).round(3)
     array([[2.449]])
     """
-    draws, s = given.draws, given.mean.shape[0]
+    draws, (_, s, m) = given.draws, given.loads.cross.shape
     out = np.zeros((draws, terms.count))
     if given.idle:
         return out
-    m = len(given.cross[0])
+    if seen is None and draws * s * (1 + m) * terms.columns.shape[1] <= CHUNK:
+        seen = see(terms.columns, given)
     for width in np.unique(terms.widths[terms.widths > 0]):
         chosen = np.flatnonzero(terms.widths == width)
         q = int(width) * s
         most = max(1, CHUNK // max(1, draws * q * (q + m + 1)))
         for first in range(0, len(chosen), most):
             some = chosen[first : first + most]
-            places = terms.starts[some][:, None] + np.arange(width)[None, :]
-            X = terms.columns[:, places.ravel()]
-            u = np.stack([one @ X for one in given.residuals], axis=1).reshape(draws, s, len(some), width)
-            V = _information(X, (len(some), int(width)), given)
+            places = (terms.starts[some][:, None] + np.arange(width)[None, :]).ravel()
+            own = _at(terms, places, given, seen)
+            u = own.residuals.reshape(draws, s, len(some), width)
+            V = _information(terms.columns, places, (len(some), int(width)), given, own)
             out[:, some] = to_normal(quadratic(u.transpose(0, 2, 1, 3).reshape(draws, len(some), q), V), q)
     return out
 
 
-def _information(X: FloatArray, shape: tuple[int, int], given: Moved) -> FloatArray:
+def _at(terms: Terms, places: IntArray, given: Moved, seen: Seen | None) -> Seen:
+    """Return the products with some columns."""
+    if seen is None:
+        return see(terms.columns[:, places], given)
+    if len(places) == terms.columns.shape[1] and np.all(places == np.arange(len(places))):
+        return seen
+    curved = None if seen.curved is None else seen.curved[:, places[:, None], places]
+    return Seen(seen.residuals[:, :, places], seen.cross[:, :, :, places], curved)
+
+
+def _information(
+    X: FloatArray, places: IntArray, shape: tuple[int, int], given: Moved, own: Seen
+) -> FloatArray:
     """Efficient information of terms of one width: (draws or 1, terms, q, q), predictors outer, columns inner."""
     terms, width = shape
-    mean, shared, curved, draws = given.mean, given.cross, given.curved, given.draws
-    s, m = len(mean), len(shared[0])
-    base = np.kron(mean, np.eye(width)) * (1 + FLOOR)
-    if not m and not curved:
+    loads, draws = given.loads, given.draws
+    _, s, m = loads.cross.shape
+    uneven = loads.varying is not None and width <= WIDE
+    base = np.kron(loads.mean, np.eye(width)) * (1 + FLOOR)
+    if not m and not uneven:
         return np.broadcast_to(base, (1, terms, s * width, s * width))
+    if s * width == 1:
+        single = base[0, 0] - np.einsum("demt,demt->dt", own.cross, own.cross)
+        if uneven:
+            single += (
+                given.curved(0, 0) @ (X[:, places] ** 2)
+                if own.curved is None
+                else np.einsum("dtt->dt", own.curved)
+            )
+        return np.asarray(single[:, :, None, None], dtype=float)
     V = (
         np.broadcast_to(base, (draws, terms, s * width, s * width))
         .reshape(draws, terms, s, width, s, width)
         .copy()
     )
-    if curved and width <= WIDE:
-        columns = X.reshape(len(X), terms, width)
+    if uneven:
+        columns = X[:, places].reshape(len(X), terms, width)
+        weights = {(a, b): given.curved(a, b) for a in range(s) for b in range(a, s)}
         for i in range(width):
             for j in range(i, width):
                 pair = columns[:, :, i] * columns[:, :, j]
-                for (a, b), weight in curved.items():
+                for (a, b), weight in weights.items():
                     value = weight @ pair
                     for one, other in {(a, b), (b, a)}:
                         V[:, :, one, i, other, j] += value
                         if i != j:
                             V[:, :, one, j, other, i] += value
     for e in range(m):
-        c = np.stack([shared[a][e] @ X for a in range(s)], axis=1).reshape(draws, s, terms, width)
+        c = own.cross[:, :, e].reshape(draws, s, terms, width)
         V -= np.einsum("dati,dbtj->dtaibj", c, c)
     return V.reshape(draws, terms, s * width, s * width)
 
@@ -289,7 +385,7 @@ def quadratic(u: FloatArray, V: FloatArray) -> FloatArray:
     return np.maximum(np.sum(u * solved, axis=-1), 0.0)
 
 
-def partial_values(terms: Terms, given: Moved) -> FloatArray:
+def partial_values(terms: Terms, given: Moved, seen: Seen | None = None) -> FloatArray:
     """Return the statistic of each term given all other terms, in one step from the model without them.
 
     Score and information of all columns together give each term's coefficients in one Newton step; the statistic is
@@ -298,7 +394,7 @@ def partial_values(terms: Terms, given: Moved) -> FloatArray:
 
     Parameters
     ----------
-    terms, given
+    terms, given, seen
         As in `score_values`.
 
     Examples
@@ -308,18 +404,21 @@ def partial_values(terms: Terms, given: Moved) -> FloatArray:
     >>> y = np.array([0, 0, 1, 1, 0, 1])
     >>> loads = make_loads(fit_smooth(Response("binary", y)))
     >>> terms = make_terms([y.astype(float), np.arange(6.0)])
-    >>> np.abs(partial_values(terms, move_loads(loads, stay(6)))).round(3)
+    >>> np.abs(partial_values(terms, Moved(loads, stay(6)))).round(3)
     array([[2.138, 0.   ]])
     """
-    draws, s = given.draws, given.mean.shape[0]
+    draws, mean = given.draws, given.loads.mean
+    s = len(mean)
     out = np.zeros((draws, terms.count))
     if given.idle or not terms.columns.size:
         return out
     X = terms.columns
-    values, vectors = np.linalg.eigh(given.mean)
+    values, vectors = np.linalg.eigh(mean)
     half = vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1]))
-    u = np.einsum("dsD,st->dtD", np.stack([one @ X for one in given.residuals], axis=1), half)
-    inverse: FloatArray = np.asarray(np.linalg.inv(_together(X, given)), dtype=float)
+    if seen is None:
+        seen = see(X, given, pairs_of(X) if s == 1 and given.loads.varying is not None else None)
+    u = np.einsum("dsD,st->dtD", seen.residuals, half)
+    inverse: FloatArray = np.asarray(np.linalg.inv(_together(X, given, seen)), dtype=float)
     beta = u @ inverse
     for t in np.flatnonzero(terms.widths > 0):
         own = slice(terms.starts[t], terms.starts[t] + terms.widths[t])
@@ -333,25 +432,20 @@ def partial_values(terms: Terms, given: Moved) -> FloatArray:
     return out
 
 
-def _together(X: FloatArray, given: Moved) -> FloatArray:
+def _together(X: FloatArray, given: Moved, seen: Seen) -> FloatArray:
     """Information of all columns together, given what was estimated, relative to the mean: (draws or 1, D, D)."""
     D = X.shape[1]
     G = (X.T @ X + TOGETHER_FLOOR * np.eye(D))[None]
-    scale = float(given.mean[0, 0])
-    # several linear predictors: the mean weight, so that the information is a product
-    several = len(given.mean) > 1
-    if given.curved and not several:
-        rows, columns = np.triu_indices(D)
-        G = np.repeat(G, given.draws, axis=0)
-        G[:, rows, columns] += (given.curved[0, 0] @ (X[:, rows] * X[:, columns])) / scale
-        G[:, columns, rows] = G[:, rows, columns]
-    shared = (
-        [one @ X for one in given.kept] if several else [one @ X / np.sqrt(scale) for one in given.cross[0]]
-    )
-    if shared:
-        C = np.stack(shared, axis=1)
-        G = G - C.transpose(0, 2, 1) @ C
-    return G
+    scale = float(given.loads.mean[0, 0])
+    if len(given.loads.mean) > 1:
+        # several linear predictors: the mean weight, so that the information is a product
+        kept = range(given.loads.kept.shape[1])
+        C = np.stack([given.kept(e) @ X for e in kept], axis=1) if kept else np.zeros((1, 0, D))
+    else:
+        if seen.curved is not None:
+            G = G + seen.curved / scale
+        C = seen.cross[:, 0] / np.sqrt(scale)
+    return G - C.transpose(0, 2, 1) @ C if C.shape[1] else G
 
 
 def to_normal(Q: FloatArray, q: int) -> FloatArray:

@@ -8,7 +8,7 @@ import relbounds as rb
 from relbounds.linear.noise.moves import make_moves, make_rows, maps_of
 from relbounds.linear.noise.own import moved_values, own_test
 from relbounds.linear.noise.smooth import Response, fit_smooth
-from relbounds.linear.noise.statistics import make_loads, make_terms, move_loads, score_values
+from relbounds.linear.noise.statistics import Moved, make_loads, make_terms, score_values
 
 
 def _reading(seed, n=120, error=0.5, kind="ordinal"):
@@ -48,7 +48,7 @@ def test_the_way_it_is_computed_changes_nothing():
         loads = make_loads(fit_smooth(Response(kind, y.astype(float)), given))
         for width in (1, 3):
             terms = make_terms([rng.normal(size=(50, width))], given)
-            wanted = score_values(terms, move_loads(loads, make_moves(maps)))[:, 0]
+            wanted = score_values(terms, Moved(loads, make_moves(maps)))[:, 0]
             np.testing.assert_allclose(moved_values(terms.columns, loads, maps), wanted, rtol=1e-10)
 
 

@@ -10,9 +10,9 @@ from relbounds.linear.noise.moves import draw_rows, make_moves, make_rows, maps_
 from relbounds.linear.noise.score import score_test
 from relbounds.linear.noise.smooth import Response, fit_smooth
 from relbounds.linear.noise.statistics import (
+    Moved,
     make_loads,
     make_terms,
-    move_loads,
     partial_values,
     score_values,
 )
@@ -44,7 +44,7 @@ def test_statistics_equal_those_of_columns_permuted_by_hand(kind):
     response = _response(kind, kept[:, 0], rng)
     smooth = fit_smooth(response, kept)
     maps = maps_of(make_rows(n), 5, range(4))
-    values = score_values(make_terms(blocks), move_loads(make_loads(smooth), make_moves(maps)))
+    values = score_values(make_terms(blocks), Moved(make_loads(smooth), make_moves(maps)))
     for row, order in zip(values, maps, strict=True):
         for t, block in enumerate(blocks):
             X = block[order]
@@ -272,7 +272,7 @@ def test_terms_that_hide_one_another_are_found():
         X = 0.95 * base[:, None] + 0.3 * rng.normal(size=(300, 2))
         response = _response("ordinal", 1.6 * (X[:, 0] - X[:, 1]), rng)
         blocks = [*X.T, *rng.normal(size=(300, 4)).T]
-        alone = score_values(make_terms(blocks), move_loads(make_loads(fit_smooth(response)), stay(300)))[0]
+        alone = score_values(make_terms(blocks), Moved(make_loads(fit_smooth(response)), stay(300)))[0]
         found += set(score_test(blocks, response, draws=199).order) >= {0, 1}
         assert alone.max() < 4.5
     assert found >= 9
@@ -284,7 +284,7 @@ def test_statistics_given_all_others_are_those_of_one_newton_step():
     X = rng.normal(size=(100, 3)) + kept
     response = _response("binary", kept[:, 0], rng)
     smooth = fit_smooth(response, kept)
-    values = partial_values(make_terms(list(X.T)), move_loads(make_loads(smooth, kept), stay(100)))[0]
+    values = partial_values(make_terms(list(X.T)), Moved(make_loads(smooth, kept), stay(100)))[0]
     G = (
         X.T @ (smooth.information[:, 0, 0, None] * X)
         - (X.T @ smooth.cross[:, 0]) @ (X.T @ smooth.cross[:, 0]).T
@@ -311,6 +311,6 @@ def test_observed_and_permuted_statistics_are_the_same_function(kind):
     )
     for columns in (None, kept):
         loads = make_loads(fit_smooth(Response(kind, y.astype(float)), columns))
-        alone = score_values(terms, move_loads(loads, stay(n)))[0]
-        twice = score_values(terms, move_loads(loads, make_moves(np.tile(np.arange(n), (2, 1)))))
+        alone = score_values(terms, Moved(loads, stay(n)))[0]
+        twice = score_values(terms, Moved(loads, make_moves(np.tile(np.arange(n), (2, 1)))))
         np.testing.assert_allclose(twice, [alone, alone], rtol=1e-9)

@@ -25,6 +25,7 @@ from relbounds.linear.noise.blocks import (
     refit_together,
     together,
 )
+from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Population
 from relbounds.linear.noise.moves import make_rows, maps_of
@@ -40,10 +41,9 @@ from relbounds.seeds import stream
 
 # Permutations of the score part: matrix products, no refits.
 DRAWS = 999
-# The same for stand-ins, where a model a branch of the kept terms is scored.
+# The same for stand-ins, where a model a branch of the kept terms is scored; with many observations in clusters as few
+# as the level allows.
 STANDIN_DRAWS = 499
-# With more observations than this, as few as the level allows.
-MANY_ROWS = 2000
 # Models fitted to permuted noise: as many as show what one in twenty reaches.
 REFITS = 19
 # More are fitted where alpha is smaller, down to this: they show noise, they decide nothing.
@@ -176,11 +176,12 @@ def _scores(
         adjust=adjust,
         cluster=design.cluster,
     )
+    slow = response.n > MANY_ROWS and design.cluster is not None
     stands = standin_test(
         blocks,
         response,
         score.order,
-        draws=enough(STANDIN_DRAWS if response.n <= MANY_ROWS else 0, options.alpha - level),
+        draws=enough(0 if slow else STANDIN_DRAWS, options.alpha - level),
         rng=stream(options.seed, "stand-ins", which),
         adjust=adjust,
         cluster=design.cluster,

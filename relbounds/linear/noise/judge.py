@@ -17,9 +17,10 @@ from relbounds.linear.families import family_of
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import build
 from relbounds.linear.noise.below import row_p_values
+from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
-from relbounds.linear.noise.fwer import DRAWS, MANY_ROWS, NAMED, Tested, enough, test_terms
+from relbounds.linear.noise.fwer import DRAWS, NAMED, Tested, enough, test_terms
 from relbounds.linear.noise.levels import holm
 from relbounds.linear.noise.many import ManyFound, many_test, step_up
 from relbounds.linear.noise.own import own_test

@@ -20,6 +20,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from relbounds.linear.noise.even import (
+    Model,
+    Table,
+    fit_model,
+    is_even,
+    make_table,
+    move,
+    observed_values,
+)
 from relbounds.linear.noise.moves import Moves, Rows, make_moves, make_rows, maps_of, stay
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
@@ -44,9 +53,9 @@ from relbounds.linear.noise.statistics import (
 TOGETHER_SHARE, TOGETHER_COST = 1 / 4, 4_000_000
 # Draws of the first look: when they already show that the block is not rejected, the rest are not drawn.
 FIRST = 199
-# With more observations than this the first look also ends where none of its draws reaches the observed value. The
-# chance that this rejects where all draws would not is below (1 - alpha)^FIRST / FIRST, about 1e-6.
-MANY_ROWS = 2000
+# With very many observations the next step is taken before any draw while a term's statistic is larger than this, up to
+# so many steps: draws are then made for all of them at once.
+CLEAR, AHEAD = 4.0, 20
 # Row maps are kept from step to step up to this many entries.
 MOST_KEPT = 2_000_000
 # Kept columns at most, as a share of the observations; a model with more describes chance.
@@ -141,18 +150,19 @@ def score_test(
     left = [t for t in range(count) if t not in order]
     room = ROOM * response.n
     highest = 0.0
+    steps = _Steps(arrays, terms, response, adjust, scores, room)
     plan: Draws | None = None
+    ahead: list[tuple[FloatArray, bool]] = []
     while left:
-        columns = kept_columns(arrays, order, adjust, response.n)
-        # which clusters may change places depends on the columns that move
-        if plan is None or cluster is not None:
-            plan = Draws(rows_of(cluster, [arrays[t] for t in left], response.n), seed, draws, alpha)
-        loads = make_loads(fit_smooth(response, columns, scores), columns)
-        values = draw(take_terms(terms, left), loads, plan)
+        if not ahead:
+            # which clusters may change places depends on the columns that move
+            if plan is None or cluster is not None:
+                plan = Draws(rows_of(cluster, [arrays[t] for t in left], response.n), seed, draws, alpha)
+            ahead = steps.draw(order, left, plan)
+        values, full = ahead.pop(0)
         observed, permuted = values[0], values[1:]
         largest = permuted.max(axis=1)
-        full = columns.shape[1] >= room
-        top = int(np.argmax(observed))
+        top = _top(observed)
         block_p = _tail(observed, largest[:, None])
         if not full and block_p[top] <= alpha + TIE:
             t = left.pop(top)
@@ -172,6 +182,57 @@ def score_test(
         p_adjusted[at] = 1.0 if full else np.maximum(block_p, highest)
         break
     return ScoreFound(tuple(order[len(kept) :]), statistic, p, p_step, p_adjusted, used)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What the models of the steps are fitted to."""
+
+    arrays: Sequence[FloatArray]
+    terms: Terms
+    response: Response
+    adjust: FloatArray | None
+    scores: str
+    room: float
+
+    def draw(self, order: Sequence[int], left: Sequence[int], plan: Draws) -> list[tuple[FloatArray, bool]]:
+        """Return observed and permuted statistics of the next steps, and whether their models are full.
+
+        Few observations: of one step. Many: of as many as are clear beforehand, so that each draw serves all of them.
+        """
+        if is_even(self.terms, plan.rows):
+            return self._draw_ahead(list(order), list(left), plan)
+        columns = kept_columns(self.arrays, order, self.adjust, self.response.n)
+        loads = make_loads(fit_smooth(self.response, columns, self.scores), columns)
+        return [(draw(take_terms(self.terms, left), loads, plan), columns.shape[1] >= self.room)]
+
+    def _draw_ahead(self, order: list[int], left: list[int], plan: Draws) -> list[tuple[FloatArray, bool]]:
+        table = make_table(self.terms, self.adjust)
+        models: list[Model] = []
+        full: list[bool] = []
+        while True:
+            models.append(fit_model(table, self.response, order, left, scores=self.scores, together=True))
+            full.append(len(models[-1].kept) >= self.room)
+            observed = observed_values(table, models[-1])[0]
+            top = _top(observed)
+            if full[-1] or observed[top] <= CLEAR or len(left) == 1 or len(models) == AHEAD:
+                return list(zip(draw_many(table, models, plan), full, strict=True))
+            order, left = [*order, left[top]], left[:top] + left[top + 1 :]
+
+
+def draw_many(table: Table, models: Sequence[Model], plan: Draws) -> list[FloatArray]:
+    """Return, for each model, the observed statistics (first row) and those of permuted blocks."""
+    moved = move(table, models, plan.seed, plan.count)
+    allowed = int(plan.alpha * (moved.draws + 1) + TIE) - 1
+    looks = min(FIRST, moved.draws)
+    out = []
+    for i, one in enumerate(models):
+        values = np.concatenate([observed_values(table, one), moved.values(i, slice(looks))])
+        exceeding = int(np.sum(values[1:].max(axis=1) >= values[0].max() * (1 - TIE)))
+        if exceeding <= allowed:
+            values = np.concatenate([values, moved.values(i, slice(looks, None))])
+        out.append(values)
+    return out
 
 
 def rows_of(cluster: NDArray | None, arrays: Sequence[FloatArray], n: int) -> Rows:
@@ -226,7 +287,7 @@ def draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> Floa
         pieces.append(_values(terms, given, together, pairs))
         exceeding += int(np.sum(pieces[-1].max(axis=1) >= pieces[0].max() * (1 - TIE)))
         done = stop
-        if done == looks and (exceeding > allowed or (not exceeding and n > MANY_ROWS)):
+        if done == looks and exceeding > allowed:
             break
     out = np.concatenate(pieces)
     if scaled:
@@ -241,6 +302,11 @@ def _values(terms: Terms, given: Moved, together: bool, pairs: FloatArray | None
         return score_values(terms, given)
     seen = see(terms.columns, given, pairs)
     return np.maximum(score_values(terms, given, seen), np.abs(partial_values(terms, given, seen)))
+
+
+def _top(observed: FloatArray) -> int:
+    """Return the first of the largest values: rounding does not choose among copies."""
+    return int(np.flatnonzero(observed >= observed.max() * (1 - TIE))[0])
 
 
 def _tail(observed: FloatArray, permuted: FloatArray) -> FloatArray:

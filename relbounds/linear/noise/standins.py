@@ -23,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
-from relbounds.linear.noise.moves import make_moves, make_rows, maps_of, stay
-from relbounds.linear.noise.score import ScoreFound
+from relbounds.linear.noise.even import fit_model, is_even, make_table, move, observed_values
+from relbounds.linear.noise.moves import Rows, make_moves, maps_of, stay
+from relbounds.linear.noise.score import ScoreFound, rows_of
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
     TIE,
+    Loads,
     Moved,
+    Terms,
     basis_of,
     chunk_of,
     kept_columns,
@@ -108,33 +111,44 @@ def standin_test(
     if not left or not kept:
         nothing = np.ones(len(left))
         return StandIns(left, ((),) * len(left), 0 * nothing, nothing, nothing, draws)
-    terms = take_terms(make_terms(arrays, adjust), left)
+    terms = make_terms(arrays, adjust)
     dropped = branches([arrays[t] for t in kept])
-    loads = []
-    for branch in dropped:
-        columns = kept_columns(arrays, [t for k, t in enumerate(kept) if k not in branch], adjust, n)
-        loads.append(make_loads(fit_smooth(response, columns, scores)))
+    others = [[t for k, t in enumerate(kept) if k not in branch] for branch in dropped]
     seed = int(np.random.default_rng(rng).integers(2**62))
-    rows = make_rows(
-        n, cluster, None if cluster is None else np.concatenate([arrays[t] for t in left], axis=1)
-    )
-    alone = np.stack([score_values(terms, Moved(one, stay(n)))[0] for one in loads])
+    rows = rows_of(cluster, [arrays[t] for t in left], n)
+    if is_even(terms, rows):
+        table = make_table(terms, adjust)
+        models = [fit_model(table, response, some, left, scores=scores) for some in others]
+        alone = np.concatenate([observed_values(table, one) for one in models])
+        found = move(table, models, seed, draws)
+        moved = np.max([found.values(i, slice(None)) for i in range(len(models))], axis=0)
+    else:
+        terms = take_terms(terms, left)
+        loads = [
+            make_loads(fit_smooth(response, kept_columns(arrays, some, adjust, n), scores)) for some in others
+        ]
+        alone = np.concatenate([score_values(terms, Moved(one, stay(n))) for one in loads])
+        moved = _moved_values(terms, loads, rows, seed, draws)
     place = tuple(tuple(kept[k] for k in dropped[best]) for best in np.argmax(alone, axis=0))
-    values = np.empty((draws + 1, len(left)))
-    values[0] = alone.max(axis=0)
+    values = np.concatenate([alone.max(axis=0)[None], moved])
+    if rows.strata:
+        # as in the score part: observations of a cluster are not independent, so terms need a common scale
+        values = values / np.maximum(np.sqrt(np.mean(values**2, axis=0)), 1e-300)
+    own = (1 + np.sum(values[1:] >= values[0] * (1 - TIE), axis=0)) / len(values)
+    return StandIns(left, place, values[0], own, step_down(values[0], values[1:]), len(values) - 1)
+
+
+def _moved_values(terms: Terms, loads: Sequence[Loads], rows: Rows, seed: int, draws: int) -> FloatArray:
+    """Return each term's largest statistic beside any of the models, in permuted data."""
+    out = np.zeros((draws, terms.count))
     size = min(chunk_of(one) for one in loads)
     for first in range(0, draws, size):
         some = range(first, min(first + size, draws))
         moves = make_moves(maps_of(rows, seed, some), rows.one_to_one)
-        largest = np.zeros((len(some), len(left)))
         for one in loads:
-            np.maximum(largest, score_values(terms, Moved(one, moves)), out=largest)
-        values[1 + some.start : 1 + some.stop] = largest
-    if rows.strata:
-        # as in the score part: observations of a cluster are not independent, so terms need a common scale
-        values = values / np.maximum(np.sqrt(np.mean(values**2, axis=0)), 1e-300)
-    own = (1 + np.sum(values[1:] >= values[0] * (1 - TIE), axis=0)) / (1 + draws)
-    return StandIns(left, place, values[0], own, step_down(values[0], values[1:]), draws)
+            own = out[some.start : some.stop]
+            np.maximum(own, score_values(terms, Moved(one, moves)), out=own)
+    return out
 
 
 def branches(blocks: Sequence[FloatArray]) -> list[tuple[int, ...]]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtrc, ndtri
 
 from relbounds.linear.noise.moves import TOGETHER, IntArray, Moves, moved
 from relbounds.linear.noise.smooth import FloatArray, Smooth
@@ -70,12 +71,14 @@ def make_terms(blocks: Sequence[FloatArray], adjust: FloatArray | None = None) -
         return Terms(np.zeros((0, 0)), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
     arrays = [np.asarray(block, dtype=float).reshape(len(block), -1) for block in blocks]
     n = len(arrays[0])
-    fixed = basis_of(np.ones((n, 1)) if adjust is None else np.column_stack([np.ones(n), adjust]), 0.0)
     widths = np.array([block.shape[1] for block in arrays], dtype=np.intp)
     whole = np.concatenate(arrays, axis=1)
     whole = whole - whole.mean(axis=0)
     sizes = np.linalg.norm(whole, axis=0)
-    left = whole - fixed @ (fixed.T @ whole)
+    left = whole
+    if adjust is not None:
+        fixed = basis_of(np.column_stack([np.ones(n), adjust]), 0.0)
+        left = whole - fixed @ (fixed.T @ whole)
     ends = np.cumsum(widths)
     pieces: list[FloatArray] = []
     norms = np.linalg.norm(left, axis=0)
@@ -407,28 +410,48 @@ def partial_values(terms: Terms, given: Moved, seen: Seen | None = None) -> Floa
     >>> np.abs(partial_values(terms, Moved(loads, stay(6)))).round(3)
     array([[2.138, 0.   ]])
     """
-    draws, mean = given.draws, given.loads.mean
-    s = len(mean)
-    out = np.zeros((draws, terms.count))
+    mean = given.loads.mean
     if given.idle or not terms.columns.size:
-        return out
+        return np.zeros((given.draws, terms.count))
     X = terms.columns
     values, vectors = np.linalg.eigh(mean)
     half = vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1]))
     if seen is None:
-        seen = see(X, given, pairs_of(X) if s == 1 and given.loads.varying is not None else None)
+        even = len(mean) > 1 or given.loads.varying is None
+        seen = see(X, given, None if even else pairs_of(X))
     u = np.einsum("dsD,st->dtD", seen.residuals, half)
     inverse: FloatArray = np.asarray(np.linalg.inv(_together(X, given, seen)), dtype=float)
+    return beside_others(terms.widths, u, inverse)
+
+
+def beside_others(widths: IntArray, u: FloatArray, inverse: FloatArray) -> FloatArray:
+    """Return the statistic of each term given all others, from the inverse information of all columns.
+
+    Parameters
+    ----------
+    widths : array of int
+        The terms' numbers of columns.
+    u : array (draws, s, D)
+        Scores, in units of the mean information.
+    inverse : array (draws or 1, D, D)
+
+    Examples
+    --------
+    >>> beside_others(np.array([1, 1]), np.array([[[2.0, 1.0]]]), np.eye(2)[None])
+    array([[2., 1.]])
+    """
+    draws, s, _ = u.shape
+    out = np.zeros((draws, len(widths)))
     beta = u @ inverse
-    for t in np.flatnonzero(terms.widths > 0):
-        own = slice(terms.starts[t], terms.starts[t] + terms.widths[t])
+    for t, (end, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):
+        own = slice(end - width, end)
         V = inverse[:, own, own]
-        if s == 1 and terms.widths[t] == 1:
+        if s == 1 and width == 1:
             out[:, t] = beta[:, 0, own.start] / np.sqrt(np.maximum(V[:, 0, 0], 1e-300))
-        else:
+        elif width:
             V = np.broadcast_to(V[:, None], (draws, s, V.shape[1], V.shape[2]))
             Q = quadratic(beta[:, :, own], V).sum(axis=1)
-            out[:, t] = to_normal(Q, s * int(terms.widths[t]))
+            out[:, t] = to_normal(Q, s * int(width))
     return out
 
 
@@ -453,13 +476,11 @@ def to_normal(Q: FloatArray, q: int) -> FloatArray:
     root = np.sqrt(np.maximum(Q, 0.0))
     if q == 1:
         return root
-    from scipy import stats  # slow to load
-
     # a table, since exact tails of many values are slow; beyond it parallel, so that order is kept
     grid = np.linspace(0.0, np.sqrt(q) + 33.0, 600)
-    log_tail = stats.chi2.logsf(grid**2, q)
-    good = log_tail > -650
-    value = stats.norm.isf(np.exp(log_tail[good]) / 2)
+    tail = chdtrc(q, grid**2)
+    good = tail > 1e-282
+    value = -ndtri(tail[good] / 2)
     value[0] = 0.0
     out = np.interp(root, grid[good], value)
     last = grid[good][-1]

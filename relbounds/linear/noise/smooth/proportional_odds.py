@@ -12,6 +12,10 @@ from relbounds.linear.noise.smooth.newton import RIDGE, newton, whiten
 # Weight of the one pseudo-observation that each level gets where levels are censored, relative to the total weight:
 # keeps a level that no observation must have from vanishing, which would make the information singular.
 PSEUDO = 1e-5
+# Rows whose parts are computed at a time, so that they stay close to the processor.
+ROWS = 8192
+# With more rows than this the fit starts from that of every tenth row, which saves half of the steps.
+MANY = 20_000
 
 
 def proportional_odds(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
@@ -23,16 +27,15 @@ def proportional_odds(response: Response, K: FloatArray, c: FloatArray) -> Smoot
     if L < 2:
         return nothing(n, k)
     total = float(c.sum())
-    pseudo = PSEUDO * total if censored else 0.0
 
-    def parts(v: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def parts(v: FloatArray, some: slice, total: float) -> tuple[float, FloatArray, FloatArray]:
         theta, beta = v[: L - 1], v[L - 1 :]
         if np.any(np.diff(theta) <= 0):
             return -np.inf, v, np.zeros((len(v), len(v)))
-        value, gradient, hessian = _interval_parts(theta, K @ beta, K, c, (lo, hi))
-        if pseudo:
-            each = np.arange(L)
-            extra = _interval_parts(theta, np.zeros(L), np.zeros((L, k)), np.full(L, pseudo), (each, each))
+        value, gradient, hessian = _sums(theta, beta, K[some], c[some], (lo[some], hi[some]))
+        if censored:
+            each, pseudo = np.arange(L), np.full(L, PSEUDO * total)
+            extra = _interval_parts(theta, np.zeros(L), np.zeros((L, k)), pseudo, (each, each))
             value, gradient, hessian = value + extra[0], gradient + extra[1], hessian + extra[2]
         value -= 0.5 * RIDGE * total * float(beta @ beta)
         gradient[L - 1 :] -= RIDGE * total * beta
@@ -45,10 +48,14 @@ def proportional_odds(response: Response, K: FloatArray, c: FloatArray) -> Smoot
         total * (1 + 0.5 * L / n)
     )
     start = np.concatenate([np.log(share[:-1] / (1 - share[:-1])), np.zeros(k)])
-    v, converged = newton(start, parts, total)
+    if n > MANY and k:
+        some = slice(None, None, 10)
+        near, good = newton(start, lambda v: parts(v, some, float(c[some].sum())), float(c[some].sum()))
+        start = near if good else start
+    v, converged = newton(start, lambda v: parts(v, slice(None), total), total)
     theta, beta = v[: L - 1], v[L - 1 :]
     eta = K @ beta
-    value, gradient, _ = _interval_parts(theta, eta, K, c, (lo, hi))
+    value, gradient, _ = _sums(theta, beta, K, c, (lo, hi))
     info, with_theta, inner = _expected(theta, eta, K, c, (lo, hi))
     upper, lower = _edges(theta, eta, lo, hi)
     residuals = c * (expit(upper) + expit(lower) - 1)
@@ -78,6 +85,25 @@ def _edges(
     """Return upper and lower end of each observation's interval on the latent scale."""
     ends = np.concatenate([[-np.inf], theta, [np.inf]])
     return ends[hi + 1] - eta, ends[lo] - eta
+
+
+def _sums(
+    theta: FloatArray,
+    beta: FloatArray,
+    K: FloatArray,
+    c: FloatArray,
+    codes: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> tuple[float, FloatArray, FloatArray]:
+    """Log-likelihood, gradient and negative Hessian of all rows, some rows at a time."""
+    lo, hi = codes
+    found = []
+    for first in range(0, len(c), ROWS):
+        at = slice(first, first + ROWS)
+        found.append(_interval_parts(theta, K[at] @ beta, K[at], c[at], (lo[at], hi[at])))
+    value, gradient, hessian = found[0]
+    for more in found[1:]:
+        value, gradient, hessian = value + more[0], gradient + more[1], hessian + more[2]
+    return value, gradient, hessian
 
 
 def _interval_parts(
@@ -116,10 +142,12 @@ def _interval_parts(
     if k:
         gradient[m:] = K.T @ (c * (Fu + Fl - 1))
         hessian[m:, m:] = K.T @ (w[:, None] * K)
-        side = np.zeros((m, k))
         # d(gradient by theta)/d(eta) is minus the row sum of the thresholds' part
-        np.add.at(side, hi[up], (-(huu + hul)[up])[:, None] * K[up])
-        np.add.at(side, lo[low] - 1, (-(hll + hul)[low])[:, None] * K[low])
+        rows = np.zeros((len(c), m + 2))
+        each = np.arange(len(c))
+        rows[each, hi + 1] = -(huu + hul)
+        rows[each, lo] -= hll + hul
+        side = rows[:, 1:-1].T @ K
         hessian[:m, m:] = side
         hessian[m:, :m] = side.T
     return float(c @ np.log(P)), gradient, hessian

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,11 +25,13 @@ class Goals:
     race : bool
         Whether only the largest maximum counts: a direction that another one has left behind may stop.
     best : float
-        The largest value known so far.
+        The largest value known to be reached.
     enough : float
         All may stop once a value above this is reached.
     stopped : ndarray of bool, shape (k,)
         Directions that stopped early.
+    most : ndarray, shape (k,)
+        What each direction's last run leaves possible, by its own account.
     group : ndarray of int, shape (k,), or None
         Several races at once: the race each direction runs in, in the place of `race`.
     ahead : ndarray
@@ -50,29 +52,36 @@ class Goals:
     race: bool
     best: float
     enough: float
-    stopped: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    stopped: np.ndarray
+    most: np.ndarray
     group: np.ndarray | None = None
     ahead: np.ndarray = field(default_factory=lambda: np.zeros(0))
     accuracy: float = PROMISED
 
     def stop(self, which: np.ndarray, d: np.ndarray, offset: np.ndarray) -> Stop:
-        """Return the rule for a run of the directions `which`, given in core units with the constant they add."""
+        """Return the rule for a run of the directions `which`, given in core units with the constant they add.
+
+        Values of a run on few rows may be too large, so that they count in this run only.
+        """
+        best = self.best
 
         def rule(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+            nonlocal best
             value = np.einsum("bq,bq->b", at.v, d[at.which]) + offset[at.which]
             most = value + gap + OPEN * lack
             here = which[at.which]
+            self.most[here] = most
             done = np.zeros(value.size, dtype=bool)
             if self.below is not None:
                 done |= most <= self.below[here]
             if self.race:
-                self.best = max(self.best, float(np.max(value, initial=-np.inf)))
-                done |= most < self.best
+                best = max(best, float(np.max(value, initial=-np.inf)))
+                done |= most < best
             if self.group is not None:
                 own = self.group[here]
                 np.maximum.at(self.ahead, own, value)
                 done |= most < self.ahead[own]
-            if self.best > self.enough:
+            if best > self.enough:
                 done[:] = True
             self.stopped[here[done]] = True
             return done
@@ -84,9 +93,11 @@ class Goals:
         """Return the goals of some directions."""
         below = None if self.below is None else self.below[some]
         group = None if self.group is None else self.group[some]
-        return Goals(
-            below, self.race, self.best, self.enough, self.stopped[some], group, self.ahead, self.accuracy
-        )
+        return replace(self, below=below, stopped=self.stopped[some], most=self.most[some], group=group)
+
+    def put(self, some: np.ndarray, other: Goals) -> None:
+        """Note how some directions, with goals of their own, ended."""
+        self.stopped[some], self.most[some] = other.stopped, other.most
 
 
 def make_goals(
@@ -108,4 +119,5 @@ def make_goals(
     [False, False]
     """
     known = np.zeros(0) if ahead is None else np.array(ahead, dtype=float)
-    return Goals(below, race, best, enough, np.zeros(count, dtype=bool), group, known, accuracy)
+    stopped, most = np.zeros(count, dtype=bool), np.full(count, np.inf)
+    return Goals(below, race, best, enough, stopped, most, group, known, accuracy)

@@ -56,7 +56,7 @@ def push_largest(
     enough: float | None = None,
     *,
     known: np.ndarray | None = None,
-    accuracy: float = PROMISED,
+    rough: float | None = None,
 ) -> Largest:
     """Return the largest of the maxima of ``direction . v`` over the polytope.
 
@@ -73,8 +73,8 @@ def push_largest(
     known : ndarray, shape (k,), optional
         Upper bounds that are known before: directions are tried from the largest down, and left out where another
         one has reached more.
-    accuracy : float, optional
-        What may be left open, relative to the norm of the baseline.
+    rough : float, optional
+        A value this share of the norm below the largest will do; no proof is driven on for the sake of it.
 
     Examples
     --------
@@ -90,15 +90,18 @@ def push_largest(
     bound = np.full(len(directions), np.inf) if known is None else np.array(known, dtype=float)
     raced = find_engine(solver).name == "batch"
     limit = np.inf if enough is None else float(enough)
+    accuracy = PROMISED if rough is None else rough
     promised = accuracy * polytope.size
     step = chunk_size(int(first_active(polytope).sum()) + polytope.model.a.size)
     value, which = -np.inf, -1
+    # what is still possible: proved bounds, or, where no proof is asked for, what runs say themselves
+    possible = bound.copy()
     # a direction that fell behind an overestimate, or whose bound was not proved, is pushed again on its own account
-    for race in (True, False) if raced else (False,):
-        order = np.argsort(-bound, kind="stable")
+    for race in ((True, False) if rough is None else (True, True)) if raced else (False,):
+        order = np.argsort(-possible, kind="stable")
         for first in range(0, order.size, step):
             some = order[first : first + step]
-            some = some[bound[some] > value + (0.0 if race else promised)]
+            some = some[possible[some] > value + (0.0 if race and rough is None else promised)]
             if not some.size:
                 break
             if race:
@@ -110,13 +113,14 @@ def push_largest(
             if not pushed.feasible.all():
                 return Largest(np.nan, np.nan, -1, 0.0)
             bound[some] = np.minimum(bound[some], pushed.bound)
+            possible[some] = bound[some] if rough is None else np.minimum(bound[some], goals.most)
             ahead = int(np.argmax(pushed.value))
             if pushed.value[ahead] > value:
                 value, which = float(pushed.value[ahead]), int(some[ahead])
             if value > limit:
                 most = float(bound.max())
                 return Largest(value, most, which, most - value)
-        if bound.max() - value <= promised:
+        if possible.max() - value <= promised:
             break
     most = max(float(bound.max()), value)
     return Largest(value, most, which, most - value)

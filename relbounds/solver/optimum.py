@@ -223,9 +223,9 @@ def fit_weighted(
     """
     prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
     each = np.broadcast_to(np.asarray(C, dtype=float), len(prices))
-    # a path is worth it sooner: where a model has no loss left, it is the best one at every larger C
-    path = each.size > 0 and each.min() < each.max() and more_than_few(model)
-    if linear is None and (has_many(model) or path):
+    # several are worth it sooner: what one has a use for is handed on to the next
+    several = each.size > 1 and more_than_few(model)
+    if linear is None and (has_many(model) or several):
 
         def solve(some: np.ndarray, chosen: np.ndarray, gap: float) -> Found:
             return _weighted(model_with(model, chosen), each[some], prices[some], gap, None)
@@ -293,8 +293,8 @@ def _smallest_of_few(model: Model) -> float:
         if not np.isfinite(C):
             return C if chosen.all() else _smallest(model)[0]
         # multipliers that hold these columns at the slope where the first begins to be of use
-        over = overpull(model, beta[None, :], alpha[None, :], 0.5 / C)
-        if not join_columns(chosen, over, SHORT * NEGLIGIBLE).any():
+        over = overpull(model, beta[None, :], alpha[None, :], 0.5 / C)[0]
+        if not join_columns(chosen, over, SHORT * NEGLIGIBLE):
             return C
 
 
@@ -348,13 +348,13 @@ def _fit_few(model: Model, C: float, accuracy: float, exact: bool) -> Solution:
     rough = SHORT * ROUGH
     while True:
         _, beta, alpha = _weighted(model_with(model, chosen), np.full(1, C), one, ROUGH, None)
-        if not join_columns(chosen, overpull(model, beta, alpha), rough).any():
+        if not join_columns(chosen, overpull(model, beta, alpha)[0], rough):
             break
     while True:
         small = _fit_all(model_with(model, chosen), np.array([C]), accuracy, exact)[0]
-        over = overpull(model, small.dual[None, :], small.alpha[None, :])
+        over = overpull(model, small.dual[None, :], small.alpha[None, :])[0]
         # columns that may be used in the place of others without a loss belong to the optimal face
-        if not join_columns(chosen, over, -FACE if exact else accuracy).any():
+        if not join_columns(chosen, over, -FACE if exact else accuracy):
             break
     v = np.zeros(model.q)
     v[chosen] = small.v

@@ -17,15 +17,14 @@ from relbounds.solver.model import Model
 # Models with fewer penalised columns are fitted on all of them; so are those where an iteration on all columns takes
 # fewer products than the rounds on this many columns do, each with what its bookkeeping costs.
 MANY, ABOUT, BOOKKEEPING, USUAL_ROUNDS = 160, 150, 1e7, 6
-# Columns to begin with, and columns that join for one problem at a time.
-FIRST, JOINING = 60, 40
-# Problems worked on together: each brings columns of its own, which costs more than it saves.
-TOGETHER = 1
+# Columns to begin with, and columns that join at a time: many while it is asked roughly which are of use, since hardly
+# any round is as dear as another one.
+FIRST, JOINING, JOINING_ROUGHLY = 60, 60, 150
 # A column pulled at so close to its penalty may be of use to a problem next in line.
 CLOSE = 0.9
-# Which columns are of use is first asked at this accuracy, until no more than this share of the problems asks for
-# others; columns that are pulled at less than this share of their penalty are then let go.
-LOOKING, HALF, IDLE = 3e-2, 0.5, 0.8
+# Which columns are of use is first asked at this accuracy, until no more than so many others are asked for; columns
+# that are pulled at less than this share of their penalty are then let go.
+LOOKING, FEW_MORE, IDLE = 3e-2, 5, 0.75
 # Columns join whose lack costs more than this many times the accuracy.
 SHORT = 10.0
 # Rounds after which all columns are taken: never seen.
@@ -107,21 +106,33 @@ def overpull(model: Model, beta: np.ndarray, alpha: np.ndarray, limit: float = 0
         return np.where(model.penalty > 0, pull / (limit * model.penalty) - 1.0, -1.0)
 
 
-def join_columns(chosen: np.ndarray, over: np.ndarray, tolerance: float) -> np.ndarray:
-    """Let the columns most in demand join, in place; return which problems asked for any.
+def join_columns(chosen: np.ndarray, over: np.ndarray, tolerance: float, most: int = JOINING) -> int:
+    """Let the columns most in demand join, in place; return how many asked to.
+
+    Where any does, those that are pulled at just as hard as their penalty holds them come along.
+
+    Parameters
+    ----------
+    chosen : ndarray of bool, shape (q,)
+    over : ndarray, shape (q,)
+        How hard each column is pulled at (:func:`overpull`).
+    tolerance : float
+        A column asks to join beyond this.
+    most : int, optional
+        How many may join.
 
     Examples
     --------
     >>> chosen = np.array([True, False, False])
-    >>> join_columns(chosen, np.array([[0.0, 0.5, -0.2]]), 1e-3).tolist(), chosen.tolist()
-    ([True], [True, True, False])
+    >>> join_columns(chosen, np.array([0.0, 0.5, -0.2]), 1e-3), chosen.tolist()
+    (1, [True, True, False])
     """
     wanted = np.where(chosen, -1.0, over)
-    most = np.argsort(-wanted, axis=1)[:, :JOINING]
-    asks = wanted.max(axis=1) > tolerance
-    for row, columns in zip(wanted, most, strict=True):
-        chosen[columns[row[columns] > tolerance]] = True
-    return asks
+    asked = int(np.sum(wanted > tolerance))
+    if asked:
+        first = np.argsort(-wanted, kind="stable")[:most]
+        chosen[first[wanted[first] > min(tolerance, 0.0)]] = True
+    return asked
 
 
 def fit_few(model: Model, problems: Problems, solve: Solve, gap: float) -> np.ndarray:
@@ -150,14 +161,13 @@ def fit_few(model: Model, problems: Problems, solve: Solve, gap: float) -> np.nd
         for b, key in zip(here, keys, strict=True):
             if key in settled:
                 out[b] = settled[key]
-        rest = np.array([b for b, key in zip(here, keys, strict=True) if key not in settled], dtype=int)
-        for first in range(0, rest.size, TOGETHER):
-            some = rest[first : first + TOGETHER]
-            chosen = _grown(model, some, chosen, solve, gap, out)
-            for b in some:
-                lossless = without_loss(model, problems.prices[b], out[b], SHORT * gap)
-                if lossless is not None:
-                    settled[problems.prices[b].tobytes()] = lossless
+        for b, key in zip(here, keys, strict=True):
+            if key in settled:
+                continue
+            out[b], chosen = _grown(model, b, chosen, solve, gap)
+            lossless = without_loss(model, problems.prices[b], out[b], SHORT * gap)
+            if lossless is not None:
+                settled[key] = lossless
     return out
 
 
@@ -190,27 +200,26 @@ def without_loss(model: Model, prices: np.ndarray, v: np.ndarray, tolerance: flo
 
 
 def _grown(
-    model: Model, some: np.ndarray, chosen: np.ndarray, solve: Solve, gap: float, out: np.ndarray
-) -> np.ndarray:
-    """Fit some problems, letting columns join until none asks for more; return those worth handing on."""
-    pending, worth, held = some, held_columns(model), held_columns(model)
+    model: Model, problem: int, chosen: np.ndarray, solve: Solve, gap: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit a problem, letting columns join until none asks to; return it, and the columns worth handing on."""
+    held = held_columns(model)
+    some, chosen = np.array([problem]), chosen.copy()
     # a rough fit shows which columns are of use
     rough = max(gap, LOOKING)
     for round_ in range(ROUNDS):
         if round_ == ROUNDS - 1:
             chosen, rough = np.ones(model.q, dtype=bool), gap
-        v, beta, alpha = solve(pending, chosen, rough)
-        out[pending] = 0.0
-        out[np.ix_(pending, np.flatnonzero(chosen))] = v
-        over = overpull(model, beta, alpha)
-        asks = join_columns(chosen, over, SHORT * rough)
+        v, beta, alpha = solve(some, chosen, rough)
+        over = overpull(model, beta, alpha)[0]
         if rough > gap:
-            if asks.mean() <= HALF:
+            before = chosen.copy()
+            if join_columns(chosen, over, SHORT * rough, JOINING_ROUGHLY) <= FEW_MORE:
                 rough = gap
-                chosen &= held | (over > IDLE - 1.0).any(axis=0)
+                chosen &= held | (over > IDLE - 1.0) | ~before
             continue
-        worth |= (over[~asks] > CLOSE - 1.0).any(axis=0)
-        pending = pending[asks]
-        if not pending.size:
+        out = np.zeros(model.q)
+        out[chosen] = v[0]
+        if not join_columns(chosen, over, SHORT * gap):
             break
-    return worth
+    return out, held | (over > CLOSE - 1.0)

@@ -79,6 +79,7 @@ def test_columns_join_by_what_their_lack_costs():
     model = make_model(np.array([[1.0, 3.0, 2.0]]), np.ones(1), np.ones(1), np.ones(3))
     assert first_columns(model, 1).tolist() == [False, True, False]
     chosen = np.array([False, True, False])
-    over = overpull(model, np.full((1, 1), 0.3), np.zeros((1, 0)))
-    assert np.allclose(over, [[-0.4, 0.8, 0.2]])
-    assert join_columns(chosen, over, 1e-3).tolist() == [True] and chosen.tolist() == [False, True, True]
+    over = overpull(model, np.full((1, 1), 0.3), np.zeros((1, 0)))[0]
+    assert np.allclose(over, [-0.4, 0.8, 0.2])
+    assert join_columns(chosen, over, 1e-3) == 1 and chosen.tolist() == [False, True, True]
+    assert join_columns(chosen, over, 1e-3) == 0

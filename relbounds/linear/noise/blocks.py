@@ -63,7 +63,18 @@ def refit(evidence: Evidence, columns: FloatArray, part: str) -> Refit:
     if spec.norm_of(solution.v) <= ZERO * evidence.norm:
         return Refit(spec, solution, None)
     polytope = equivalent_models(spec, solution, evidence.delta, evidence.options.tolerance)
+    if is_wide(polytope):
+        solution, polytope = _tidy(solution, polytope)
     return Refit(spec, solution, polytope)
+
+
+def _tidy(solution: Solution, polytope: Polytope) -> tuple[Solution, Polytope]:
+    """Return the best model without weights that are rounding: pushes begin with the columns that it uses."""
+    v = solution.v.copy()
+    v[(np.abs(v) <= ZERO * polytope.size) & (polytope.model.penalty > 0)] = 0.0
+    if polytope.excess_of(v) > 0.0:
+        return solution, polytope
+    return replace(solution, v=v), replace(polytope, start=v)
 
 
 def with_columns(design: Design, columns: FloatArray, part: str) -> Design:
@@ -234,7 +245,7 @@ def _largest_of_few(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[f
     if some:
         directions = np.vstack([each[i][2] * each[i][1].directions(found.polytope.model.q)[:1] for i in some])
         known = np.array([each[i][3] for i in some])
-        top = push_largest(found.polytope, directions, solver, known=known, accuracy=SHOWN)
+        top = push_largest(found.polytope, directions, solver, known=known, rough=SHOWN)
         if top.value > best:
             best, which = float(top.value), each[some[top.which]][0]
     for k, row in enumerate(rows):

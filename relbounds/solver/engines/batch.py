@@ -135,7 +135,7 @@ def _push_few(polytope: Polytope, directions: np.ndarray, goals: Goals | None) -
         own = None if goals is None else goals.take(some)
         answer = _push_all(with_columns(polytope, chosen), few, own, gap)
         if goals is not None and own is not None:
-            goals.stopped[some], goals.best = own.stopped, max(goals.best, own.best)
+            goals.put(some, own)
         anchor[:, chosen] = answer.anchor[:1]
         empty = empty or not answer.feasible.all()
         return answer.points, answer.duals

@@ -6,17 +6,23 @@ driven on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from relbounds.solver.active_rows import first_active
+from relbounds.solver.certificates import inside
+from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import chunk_size, push_batch
 from relbounds.solver.engines.dispatch import certified, push_many
 from relbounds.solver.engines.registry import find_engine
+from relbounds.solver.few_columns import needed_columns, with_columns
 from relbounds.solver.goals import make_goals
-from relbounds.solver.polytope import Polytope
+from relbounds.solver.polytope import Polytope, Pushed
 from relbounds.solver.tolerances import PROMISED
+
+# Accuracy of a first look at which directions lead, relative to the norm of the baseline.
+GLANCE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,8 @@ class Largest:
     value : float
         Reached by a point of the polytope (nan where it is empty).
     bound : float
-        Proved by multipliers: no direction reaches more (infinite where the search ended because `value` was enough).
+        Proved by multipliers: no direction reaches more (infinite where the search ended because `value` was enough,
+        and where no proof was asked for).
     which : int
         The direction that reaches `value`.
     gap : float
@@ -107,13 +114,16 @@ def push_largest(
             if race:
                 goals = make_goals(some.size, race=True, best=value, enough=limit, accuracy=accuracy)
                 answer = push_batch(polytope, directions[some], goals)
-                pushed = certified(polytope, directions[some], answer, None, "batch")
+                if rough is None:
+                    pushed = certified(polytope, directions[some], answer, None, "batch")
+                else:
+                    pushed = _reached(polytope, directions[some], answer)
             else:
                 pushed = push_many(polytope, directions[some], solver)
             if not pushed.feasible.all():
                 return Largest(np.nan, np.nan, -1, 0.0)
             bound[some] = np.minimum(bound[some], pushed.bound)
-            possible[some] = bound[some] if rough is None else np.minimum(bound[some], goals.most)
+            possible[some] = bound[some] if rough is None else goals.most
             ahead = int(np.argmax(pushed.value))
             if pushed.value[ahead] > value:
                 value, which = float(pushed.value[ahead]), int(some[ahead])
@@ -124,6 +134,65 @@ def push_largest(
             break
     most = max(float(bound.max()), value)
     return Largest(value, most, which, most - value)
+
+
+def push_likeliest(polytope: Polytope, directions: np.ndarray, rough: float, *, most: int = 2) -> Largest:
+    """Return the largest of the maxima of the directions that lead where only few columns are used.
+
+    What is reached with few columns is reached in the whole set. So all directions are pushed there first, and only
+    the leading ones with all columns.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set.
+    directions : ndarray, shape (k, q)
+        Directions.
+    rough : float
+        Accuracy of the largest value, relative to the norm of the baseline.
+    most : int, optional
+        How many of the directions go on with all columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.array([1.0, 2.0]))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7, 0.0]))
+    >>> push_likeliest(tope, np.eye(2), 1e-3, most=1).which
+    0
+    """
+    some = np.argsort(-push_on_few(polytope, directions, GLANCE), kind="stable")[:most]
+    found = push_largest(polytope, directions[some], "batch", rough=rough)
+    return replace(found, which=int(some[found.which]))
+
+
+def push_on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> np.ndarray:
+    """Return what directions reach where only the columns of the start, and their own, are used.
+
+    Minus infinity where no point was found. Nothing is proved of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.array([1.0, 2.0]))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7, 0.0]))
+    >>> push_on_few(tope, np.eye(2)[:1], 1e-6).round(3).tolist()
+    [1.0]
+    """
+    chosen = needed_columns(polytope) | (directions != 0).any(axis=0)
+    few, d = with_columns(polytope, chosen), directions[:, chosen]
+    found = _reached(few, d, push_batch(few, d, None, gap))
+    return np.where(found.feasible, found.value, -np.inf)
+
+
+def _reached(polytope: Polytope, directions: np.ndarray, answer: Answer) -> Pushed:
+    """Return what an engine's points reach inside the set; no bound is worked out."""
+    points, good = inside(polytope, answer.points, answer.anchor)
+    value = np.where(good, np.einsum("bq,bq->b", points, directions), -np.inf)
+    unknown = np.full(len(value), np.inf)
+    return Pushed(value, unknown, points, unknown, answer.feasible, ("batch",) * len(value))
 
 
 def push_largest_each(

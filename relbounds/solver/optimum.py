@@ -21,6 +21,7 @@ from relbounds.solver.pricing import (
     Problems,
     first_columns,
     fit_few,
+    fit_grown,
     has_many,
     join_columns,
     more_than_few,
@@ -343,13 +344,12 @@ def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> lis
 
 def _fit_few(model: Model, C: float, accuracy: float, exact: bool) -> Solution:
     """Return the optimum, fitted on the columns it has a use for; what it proves holds for all columns."""
-    chosen = first_columns(model)
-    one = np.ones((1, model.h.size)) * model.c
-    rough = SHORT * ROUGH
-    while True:
-        _, beta, alpha = _weighted(model_with(model, chosen), np.full(1, C), one, ROUGH, None)
-        if not join_columns(chosen, overpull(model, beta, alpha)[0], rough):
-            break
+    one = model.c[None, :]
+
+    def solve(some: np.ndarray, chosen: np.ndarray, gap: float) -> Found:
+        return _weighted(model_with(model, chosen), np.full(1, C), one, gap, None)
+
+    _, chosen = fit_grown(model, 0, first_columns(model), solve, ROUGH)
     while True:
         small = _fit_all(model_with(model, chosen), np.array([C]), accuracy, exact)[0]
         over = overpull(model, small.dual[None, :], small.alpha[None, :])[0]

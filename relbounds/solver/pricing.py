@@ -16,7 +16,7 @@ from relbounds.solver.model import Model
 
 # Models with fewer penalised columns are fitted on all of them; so are those where an iteration on all columns takes
 # fewer products than the rounds on this many columns do, each with what its bookkeeping costs.
-MANY, ABOUT, BOOKKEEPING, USUAL_ROUNDS = 160, 150, 1e7, 6
+MANY, ABOUT, BOOKKEEPING, USUAL_ROUNDS = 160, 100, 3e6, 6
 # Columns to begin with, and columns that join at a time: many while it is asked roughly which are of use, since hardly
 # any round is as dear as another one.
 FIRST, JOINING, JOINING_ROUGHLY = 60, 60, 150
@@ -27,6 +27,8 @@ CLOSE = 0.9
 LOOKING, FEW_MORE, IDLE = 3e-2, 5, 0.75
 # Columns join whose lack costs more than this many times the accuracy.
 SHORT = 10.0
+# Where more than this share of the columns is of use, one fit on all of them is quicker than several on fewer.
+MOST_OF_USE = 0.5
 # Rounds after which all columns are taken: never seen.
 ROUNDS = 60
 
@@ -164,7 +166,7 @@ def fit_few(model: Model, problems: Problems, solve: Solve, gap: float) -> np.nd
         for b, key in zip(here, keys, strict=True):
             if key in settled:
                 continue
-            out[b], chosen = _grown(model, b, chosen, solve, gap)
+            out[b], chosen = fit_grown(model, int(b), chosen, solve, gap)
             lossless = without_loss(model, problems.prices[b], out[b], SHORT * gap)
             if lossless is not None:
                 settled[key] = lossless
@@ -199,7 +201,7 @@ def without_loss(model: Model, prices: np.ndarray, v: np.ndarray, tolerance: flo
     )
 
 
-def _grown(
+def fit_grown(
     model: Model, problem: int, chosen: np.ndarray, solve: Solve, gap: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit a problem, letting columns join until none asks to; return it, and the columns worth handing on."""
@@ -208,7 +210,7 @@ def _grown(
     # a rough fit shows which columns are of use
     rough = max(gap, LOOKING)
     for round_ in range(ROUNDS):
-        if round_ == ROUNDS - 1:
+        if round_ == ROUNDS - 1 or chosen.mean() > MOST_OF_USE:
             chosen, rough = np.ones(model.q, dtype=bool), gap
         v, beta, alpha = solve(some, chosen, rough)
         over = overpull(model, beta, alpha)[0]

@@ -12,8 +12,9 @@ from problems import (
     random_polytope,
 )
 
+from relbounds.solver import few_columns
 from relbounds.solver.engines.dispatch import push_many
-from relbounds.solver.largest import push_largest, push_largest_each
+from relbounds.solver.largest import push_largest, push_largest_each, push_likeliest, push_on_few
 from relbounds.solver.least import largest_contrast, least_value, least_values, sum_of_sizes
 from relbounds.solver.model import make_model
 from relbounds.solver.optimum import smallest_C
@@ -61,6 +62,30 @@ def test_an_empty_set_has_no_least_and_no_largest_value():
     polytope = Polytope(model, norm=0.5, loss=0.1, start=np.zeros(2))
     assert np.isnan(least_values(polytope, [sum_of_sizes([0], 2)])[0].value)
     assert np.isnan(push_largest(polytope, np.eye(2)).value)
+
+
+def test_a_rough_race_ends_near_the_largest_of_all_pushes():
+    for polytope in some_polytopes(12):
+        directions = feature_directions(polytope.model)
+        expected = max(plain_max(polytope, d) for d in directions)
+        found = push_largest(polytope, directions, rough=1e-3)
+        assert -1e-3 * polytope.size <= found.value - expected <= 1e-8 * polytope.size
+
+
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+def test_leading_directions_are_found_with_few_columns(monkeypatch, tolerance):
+    monkeypatch.setattr(few_columns, "WIDE", 5)
+    for seed in range(4):
+        polytope, _ = random_polytope(seed, "ordinal", "explicit", "noisy", 0.05, tolerance, n=60, d=40)
+        directions = feature_directions(polytope.model)
+        expected = np.array([plain_max(polytope, d) for d in directions])
+        few = push_on_few(polytope, directions, 1e-4)
+        assert np.all(few <= expected + 1e-8 * polytope.size)
+        found = push_likeliest(polytope, directions, 1e-3)
+        reached = expected[found.which]
+        assert -1e-3 * polytope.size <= found.value - reached <= 1e-8 * polytope.size
+        every = push_likeliest(polytope, directions, 1e-3, most=len(directions)).value
+        assert every == pytest.approx(expected.max(), abs=1e-3 * polytope.size)
 
 
 def test_the_largest_of_all_pushes():

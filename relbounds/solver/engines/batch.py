@@ -179,6 +179,8 @@ def _push_all(
         solve,
         lambda some, v: v @ ready.polytope.model.G.T,
         None if goals is None else goals.stopped,
+        # what rows left out take is told as well as the gap, which is finer than what it stands for
+        rough=gap * PROMISED / FINE if gap > FINE else 0.0,
     )
     return Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
@@ -189,6 +191,7 @@ def on_active_rows(
     solve: Callable[[np.ndarray, Smaller, Reduced], tuple[np.ndarray, Duals]],
     products: Callable[[np.ndarray, np.ndarray], np.ndarray],
     stopped: np.ndarray | None = None,
+    rough: float = 0.0,
 ) -> tuple[np.ndarray, Duals]:
     """Return points and multipliers of `count` problems, solved on active rows until no other row matters.
 
@@ -204,9 +207,13 @@ def on_active_rows(
         ``products(some, points)`` gives ``G v`` on all rows.
     stopped : ndarray of bool, optional
         Problems that ended early, kept up to date by `solve`.
+    rough : float, optional
+        Rows left out do not matter where their loss takes no more than this share of the budget's room.
     """
     model = ready.polytope.model
-    _, l, B = ready.polytope.budgets
+    p, l, B = ready.polytope.budgets
+    inner = ready.reduced.back(ready.v[None, :])[0]
+    room = B[-1] - p[-1] * model.penalty_of(inner) - l[-1] * model.loss_of(inner)
     points = np.empty((count, model.q))
     duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
     active = guess_active(ready)
@@ -225,7 +232,11 @@ def on_active_rows(
             for name in ("lam", "beta", "alpha"):
                 getattr(duals, name)[some] = getattr(full, name)
             if not active.all():
-                wrong = small.wrong_at(ready.polytope, products(some, found))
+                Gv = products(some, found)
+                wrong = small.wrong_at(ready.polytope, Gv)
+                if rough:
+                    missed = l[-1] * (np.abs(Gv - model.h) * wrong) @ model.c
+                    wrong[missed <= rough * room] = False
                 if stopped is not None:
                     # what fewer rows prove to fall short falls short with all of them
                     wrong[stopped[some]] = False

@@ -32,13 +32,13 @@ lint: $(VENV)/.test
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -q -n 2
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target r-check
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target r-check docs
 
 # The R package, built, installed and checked.
 r-check: $(VENV)/.test
 	bash r-package/tools/check.sh
 
-# The site for both languages in docs/_build: every page's code run, every link followed. No network.
+# The site for both languages in docs/_build: every page's code run, every link followed, every page opened. No network.
 docs: $(VENV)/.test
 	$(BIN)/python docs/tools/build.py
 

@@ -51,6 +51,7 @@ html_title = "relbounds"
 html_static_path = ["_static"]
 html_css_files = ["relbounds.css"]
 html_favicon = "_static/mark.svg"
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -3,7 +3,7 @@
 Pages are gathered in build/docs/source: those of docs/ as they stand, the ones with code (``.Rmd``, vignettes
 included) after running it, the references from docstrings, help pages and the parser, the evidence from
 benchmarks/results. Sphinx turns them into docs/_build, where every warning is an error; then every link is followed,
-and every public name is looked up.
+every public name looked up, and every page opened in a browser.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ FRESH = WORK / "fresh"  # what is gathered, before it takes the place of what wa
 SITE = DOCS / "_build"
 sys.path.insert(0, str(TOOLS))
 
+import browser_checks  # noqa: E402
 import cheatsheet  # noqa: E402
 import command_line  # noqa: E402
 import evidence  # noqa: E402
@@ -48,6 +49,9 @@ def gather(*, stale: bool = False) -> None:
     evidence.write(ROOT / "benchmarks" / "results", FRESH / "evidence")
     cheatsheet.write(DOCS / "cheat-sheet", FRESH)
     pages.run(ROOT, FRESH, WORK / "cache", stale=stale)
+    for path in FRESH.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(evidence.lead(text, len(path.relative_to(FRESH).parts) - 1), encoding="utf-8")
     new = {path.relative_to(FRESH) for path in FRESH.rglob("*") if path.is_file()}
     for path in [path for path in SOURCE.rglob("*") if path.is_file()]:
         if path.relative_to(SOURCE) not in new:
@@ -87,7 +91,7 @@ def main() -> None:
     started = time.perf_counter()
     gather(stale=given.stale)
     show()
-    problems = site_checks.check(SITE, ROOT)
+    problems = [*site_checks.check(SITE, ROOT), *browser_checks.check(SITE)]
     if problems:
         raise SystemExit("\n".join(problems))
     count = len(list(SITE.rglob("*.html")))

@@ -47,7 +47,6 @@ def write(results: Path, folder: Path) -> None:
         if notes.exists() and notes.read_text(encoding="utf-8").strip() not in text:
             text = f"{text.rstrip()}\n\n{notes.read_text(encoding='utf-8')}"
         titles[name] = re.match(r"# (.*)", text)[1]
-        text = re.sub(r"\]\((?:benchmarks/results/|results/)?(\w+)\.csv\)", r"](\1.csv)", text)
         for figure in re.findall(r"!\[[^\]]*\]\(([\w.-]+)\)", text):
             if (results / figure).exists():
                 shutil.copy(results / figure, folder)
@@ -55,6 +54,7 @@ def write(results: Path, folder: Path) -> None:
                 print(f"{path.name} shows {figure}, which is not there: left out.")
                 text = re.sub(rf"!\[[^\]]*\]\({re.escape(figure)}\)\n?", "", text)
         (folder / f"{name}.md").write_text(_levels(text), encoding="utf-8")
+    (folder / "measured.txt").write_text(measured(results), encoding="utf-8")
     lines, listed = [HEAD], []
     rest = [name for name in tables if not any(name in names for names in SECTIONS.values())]
     for heading, names in {**SECTIONS, "More": rest}.items():
@@ -64,6 +64,26 @@ def write(results: Path, folder: Path) -> None:
             listed += there
     lines += ["```{toctree}", ":hidden:", "", *listed, "```", ""]
     (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def measured(results: Path) -> str:
+    """Return a table of the error rates, all rows of a section of calibration.md together."""
+    text = (results / "calibration.md").read_text(encoding="utf-8")
+    lines = ["| data | alpha | share with an error (95 % interval) | data sets |", "|---|---|---|---|"]
+    for section in re.split(r"^## ", text, flags=re.M)[1:]:
+        found = re.search(r"^All rows at alpha ([\d.]+) together: (.*) of (\d+) data sets", section, re.M)
+        if found:
+            lines.append(f"| {section.partition(chr(10))[0]} | {found[1]} | {found[2]} | {found[3]} |")
+    if len(lines) == 2:
+        raise SystemExit("calibration.md no longer says what all rows of a section have in common.")
+    return "\n".join([*lines, ""])
+
+
+def lead(text: str, depth: int) -> str:
+    """Return the text of a page `depth` folders deep, with links to benchmarks/results leading to these pages."""
+    return re.sub(
+        r"\]\((?:\.\./)*benchmarks/results/([\w.-]+(?:#[\w-]*)?)\)", rf"]({'../' * depth}evidence/\1)", text
+    )
 
 
 def _levels(text: str) -> str:

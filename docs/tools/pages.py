@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
@@ -61,6 +62,9 @@ def run(root: Path, target: Path, cache: Path, *, stale: bool = False) -> None:
                 )
                 _write(target / f"{place}.md", re.sub(r"`r [^`]*`", "...", text))
     todo = [job for job in jobs.values() if not job[1].exists()]
+    todo.sort(
+        key=lambda job: -job[0].stat().st_size
+    )  # long ones first, so that no core waits for them at the end
     environment = _environment(root, cache) if todo else {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
         failed = [said for said in pool.map(lambda job: _run_one(*job, environment, has_r), todo) if said]
@@ -86,12 +90,14 @@ def _has_r() -> bool:
 
 
 def _state(root: Path, has_r: bool) -> str:
-    """Return a hash of everything that pages show: both packages and the tools that run them."""
-    out = hashlib.sha256(str(has_r).encode())
+    """Return a hash of everything that pages show: both packages, what they stand on, and the tools that run them."""
+    below = sorted(f"{one.name} {one.version}" for one in metadata.distributions())
+    out = hashlib.sha256(f"{has_r} {sys.version} {below}".encode())
     folders = [root / "relbounds", root / "r-package" / "R", root / "r-package" / "data", TOOLS]
     for folder in folders:
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.suffix != ".pyc" and (folder != TOOLS or path.name.startswith("knit")):
+            made = "__pycache__" in path.parts or not path.is_file()
+            if not made and (folder != TOOLS or path.name.startswith("knit")):
                 out.update(path.name.encode() + path.read_bytes())
     return out.hexdigest()[:12]
 
@@ -113,16 +119,11 @@ def _environment(root: Path, cache: Path) -> dict[str, str]:
     library = cache / "library"
     shutil.rmtree(library, ignore_errors=True)
     library.mkdir()
-    install = [
-        "R",
-        "CMD",
-        "INSTALL",
-        "--no-docs",
-        "--no-test-load",
-        f"--library={library}",
-        str(root / "r-package"),
-    ]
-    done = subprocess.run(install, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as scratch:  # others may be building the package where it stands
+        copy = Path(scratch) / "relbounds"
+        shutil.copytree(root / "r-package", copy, ignore=lambda at, names: {"python"} & set(names))
+        install = ["R", "CMD", "INSTALL", "--no-docs", "--no-test-load", f"--library={library}", str(copy)]
+        done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
     libraries = [str(library), *filter(None, [os.environ.get("R_LIBS")])]
@@ -137,14 +138,18 @@ def _run_one(path: Path, kept: Path, environment: dict[str, str], has_r: bool) -
             command = ["Rscript", str(TOOLS / "knit.R"), str(path), str(out)]
         else:
             command = [sys.executable, str(TOOLS / "knit_python.py"), str(path), str(out)]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if done.returncode:
-            return f"{path.name} failed:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
+        with open(Path(scratch) / "said", "w+", encoding="utf-8") as said:
+            process = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                said.seek(0)
+                return f"{path.name} failed:\n{said.read()[-8000:]}"
         for file in out.iterdir():  # what chunks left behind is not part of the page
             if file.name not in (f"{path.stem}.md", "figures"):
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
         shutil.copytree(out, kept)
-    print(f"ran {path.name}", flush=True)
+    print(f"ran {path.name}: {used.ru_utime + used.ru_stime:.0f} processor seconds", flush=True)
     return ""
 
 

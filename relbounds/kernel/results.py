@@ -29,6 +29,18 @@ if TYPE_CHECKING:
 class SvorResults(Results):
     """A kernel ordinal regression; made by :func:`relbounds.svor`, nothing here changes after the fit.
 
+    Attributes
+    ----------
+    table : DataFrame
+        A row for each level: `n` rows, `support` vectors among them, those `at_limit` of their multiplier, rows
+        predicted `wrong`, and by how many levels they are `off` on average.
+    machine : relbounds.kernel.machine.Machine
+        What predicts: support vectors, multipliers, thresholds.
+    tuned : relbounds.kernel.tuning.Tuned
+        What cross-validation chose, and its scores.
+    options : dict
+        The options of the fit.
+
     Examples
     --------
     >>> import relbounds as rb

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import relbounds as rb
+
 ROOT = Path(__file__).resolve().parents[2]
 if not (ROOT / "docs" / "tools").exists():
     pytest.skip("The documentation is not part of this distribution.", allow_module_level=True)
@@ -47,6 +49,16 @@ def test_every_figure_has_words():
         ):
             if "fig.width" in head or "plt.show()" in body:
                 assert "fig.alt" in head or "fig.cap" in head, f"{path.name}: {body[:80]}"
+
+
+def test_every_figure_is_in_the_gallery():
+    gallery = (ROOT / "docs" / "gallery.Rmd").read_text()
+    python = [name for name in dir(rb.RelboundsResults) if name.startswith("plot")]
+    exported = re.findall(r"^export\((plot_\w+)\)$", (ROOT / "r-package" / "NAMESPACE").read_text(), re.M)
+    assert [name for name in python if f".{name}(" not in gallery] == []
+    assert exported and [name for name in exported if f"\n{name}(" not in gallery] == []
+    for made_by in ("svor", "forest_relevance", "cheapest", "compare_fits"):  # answers that R draws
+        assert f"plot({made_by}(" in gallery
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/architecture.md", "docs/method.md", "docs/solver.md"])

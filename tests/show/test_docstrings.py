@@ -7,15 +7,12 @@ from importlib import import_module
 import pytest
 
 import relbounds as rb
-from relbounds.protocol import Results
-from relbounds.saving import Kept
 
 # What a user holds, whether by name or as the answer to a question.
 KINDS = {
     **{
-        kind.__name__: kind for kind in (Kept, Results, rb.RelboundsResults, rb.SvorResults, rb.ForestResults)
+        kind.__name__: kind for kind in (rb.RelboundsResults, rb.SvorResults, rb.ForestResults, rb.Comparison)
     },
-    "Comparison": rb.Comparison,
     **{
         name.rpartition(".")[2]: getattr(
             import_module(f"relbounds.{name.rpartition('.')[0]}"), name.rpartition(".")[2]
@@ -31,8 +28,11 @@ KINDS = {
         )
     },
 }
-# They only say what a subclass must do.
-BARE = {"Results.plot", "Results.predict", "Results.score", "Results.facts"}
+
+
+def members(kind):
+    """Return what a class has, inherited or not, without calling anything."""
+    return {name: inspect.getattr_static(kind, name) for name in dir(kind) if not name.startswith("_")}
 
 
 def functions():
@@ -45,16 +45,16 @@ def functions():
                 if inspect.isfunction(getattr(thing, inner)):
                     yield pytest.param(getattr(thing, inner), id=f"{name}.{inner}")
     for name, kind in KINDS.items():
-        for member, method in vars(kind).items():
+        for member, method in members(kind).items():
             method = getattr(method, "__func__", method)  # class methods
-            if not member.startswith("_") and inspect.isfunction(method) and f"{name}.{member}" not in BARE:
+            if inspect.isfunction(method):
                 yield pytest.param(method, id=f"{name}.{member}")
 
 
 def facts():
     for name, kind in KINDS.items():
-        for member, fact in vars(kind).items():
-            if not member.startswith("_") and (isinstance(fact, property) or hasattr(fact, "attrname")):
+        for member, fact in members(kind).items():
+            if isinstance(fact, property) or hasattr(fact, "attrname"):
                 yield pytest.param(getattr(fact, "func", None) or fact.fget, id=f"{name}.{member}")
 
 

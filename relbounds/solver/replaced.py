@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.active_rows import Smaller, smaller
+from relbounds.solver.centre import aimed, centred
 from relbounds.solver.certificates import dual_bound, rows_at
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.engines.answer import Answer
@@ -16,8 +18,8 @@ from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns
 from relbounds.solver.near_rows import is_large, push_near
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, Reduced, reduce
-from relbounds.solver.starts import Ready, find_inside, prepare, run_core, strictly, thinness
-from relbounds.solver.tolerances import THIN
+from relbounds.solver.starts import Ready, find_inside, prepare, strictly, thinness
+from relbounds.solver.tolerances import FINE, THIN
 
 # Share of the rows that probes keep at least.
 PROBE_ROWS = 0.2
@@ -243,10 +245,14 @@ def _push_all(
     ready = Ready(polytope, starts.reduced, base, float(np.max(starts.thin[which])), True)
 
     def solve(some: np.ndarray, small: Smaller, reduced: Reduced) -> tuple[np.ndarray, Duals]:
-        columns = own_columns(polytope, reduced, replaced.take(some), small)
         d = directions[some][:, reduced.free] * reduced.unit
-        start = reduced.into(starts.points[which[some]])
-        state = run_core(reduced.core, d, start, starts.thin[which[some]], polytope.size, columns)
+        # the directions of a probe start from the middle of its set
+        probes, first, owner = np.unique(which[some], return_index=True, return_inverse=True)
+        own = own_columns(polytope, reduced, replaced.take(some[first]), small)
+        centre = centred(reduced.core, reduced.into(starts.points[probes]), own)
+        start = aimed(reduced.core, centre, owner, d, own)
+        gap = np.full(some.size, FINE * polytope.size)
+        state = interior.solve(reduced.core, d, start, gap, columns=own.take(owner))
         return reduced.back(state.v), reduced.duals(state.z4, state.alpha, state.lam)
 
     def products(some: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -88,9 +88,9 @@ def find_inside(
 
     def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         value = -at.v[:, -1]
-        sure = lack <= 1e-3 * np.abs(value)
-        hopeless = value + (20.0 if firm else 2.0) * gap < 0
-        return sure & (((value > 0) & (gap <= value)) | hopeless)
+        # a point with half of the room there is will do, whatever multipliers say
+        roomy = (value > 0) & (gap + lack <= value)
+        return roomy | (value + (20.0 if firm else 2.0) * gap + 2.0 * lack < 0)
 
     found = interior.solve(wide, d, start, np.full(len(v), 0.1 * THIN), columns=wide_columns, stop=enough)
     return found.v[:, :-1], -found.v[:, -1], found

@@ -27,12 +27,12 @@ import pandas as pd
 
 import relbounds as rb
 from relbounds.design import Design, make_design
-from relbounds.linear.noise.fwer import DRAWS, STANDIN_DRAWS, enough
+from relbounds.linear.noise.fwer import STANDIN_DRAWS
 from relbounds.linear.noise.judge import MANY_DRAWS, design_response
 from relbounds.linear.noise.levels import holm
 from relbounds.linear.noise.many import many_test
-from relbounds.linear.noise.own import own_test
-from relbounds.linear.noise.score import score_test
+from relbounds.linear.noise.own import own_effects
+from relbounds.linear.noise.score import DRAWS, enough, score_test
 from relbounds.linear.noise.standins import SHARE, combine, standin_test
 from relbounds.seeds import stream
 
@@ -242,17 +242,17 @@ def by_tests(scene: Scene, design: Design, seed: int) -> tuple[pd.Series, pd.Ser
         relevant = combine(score, stands, np.ones(len(terms), dtype=bool), alpha).relevant
     own = np.zeros(len(terms), dtype=bool)
     if scene.truth in ("copies", "shadows"):
-        which = np.flatnonzero(relevant)
-        level = alpha / max(1, len(which))
-        p = own_test(
-            [blocks[t] for t in which],
-            response,
-            range(len(which)),
-            level=level,
-            draws=enough(DRAWS, level),
-            rng=stream(seed, "own effects", 0, 0),
+        which = np.flatnonzero(relevant).tolist()
+        p = own_effects(
+            blocks,
+            [response],
+            {t: [k for k in range(len(blocks)) if k != t] for t in which},
+            which,
+            alpha=alpha,
+            adjusted=holm,
+            rng=[stream(seed, "own effects", 0, 0)],
         )
-        own[which] = holm(p) <= alpha
+        own[which] = [p[t] <= alpha for t in which]
     return pd.Series(relevant, index=names), pd.Series(own, index=names)
 
 

@@ -33,9 +33,9 @@ import pandas as pd
 
 import relbounds as rb
 from relbounds.design import Design, make_design
-from relbounds.linear.noise.fwer import DRAWS, STANDIN_DRAWS, enough
+from relbounds.linear.noise.fwer import STANDIN_DRAWS
 from relbounds.linear.noise.judge import design_response
-from relbounds.linear.noise.score import score_test
+from relbounds.linear.noise.score import DRAWS, enough, score_test
 from relbounds.linear.noise.smooth import fit_smooth
 from relbounds.linear.noise.standins import SHARE, combine, standin_test
 from relbounds.linear.rubin import combined, pooled_effects

@@ -52,23 +52,34 @@ plain_names <- function(names, terms, tt, contrasts) {
   make.unique(ifelse(clash, names, short), "#")
 }
 
-# Which terms of a part are factors, with their levels; which of them are ordered; the variables behind each.
+# Which terms of a part are factors, with their levels; which of them are ordered; the variables behind each; and, where a
+# number is cut into levels, which columns hold the same number: these are scaled alike, or a rare level would be cheap.
 term_facts <- function(part, tt, frame) {
   factors <- attr(tt, "factors")
   labels <- unique(part$terms)
   grouping <- names(part$contrasts)
-  levels <- ordered <- variables <- list()
+  levels <- ordered <- variables <- numbers <- list()
   for (label in labels) {
     own <- rownames(factors)[factors[, label] > 0]
     variables[[label]] <- as.list(unique(unlist(lapply(own, function(v) all.vars(str2lang(v))))))
     if (!length(variables[[label]])) variables[[label]] <- list(label)
-    if (!all(own %in% grouping)) next
+    if (!all(own %in% grouping)) {
+      if (any(own %in% grouping)) numbers[[label]] <- as.list(same_number(own, part$contrasts, frame))
+      next
+    }
     sets <- lapply(own, function(v) rownames(part$contrasts[[v]]))
     cells <- Reduce(function(a, b) as.vector(outer(a, b, paste, sep = ":")), sets)
     levels[[label]] <- as.list(cells)
     if (length(own) == 1 && is.ordered(frame[[own]])) ordered <- c(ordered, label)
   }
-  list(levels = levels, ordered = ordered, variables = variables)
+  list(levels = levels, ordered = ordered, variables = variables, numbers = numbers)
+}
+
+# For each column of a product of numbers and levels: which number it holds. The first factor's columns vary fastest.
+same_number <- function(own, contrasts, frame) {
+  sizes <- vapply(own, function(v) if (v %in% names(contrasts)) ncol(contrasts[[v]]) else NCOL(frame[[v]]), 1L)
+  which <- expand.grid(lapply(sizes, seq_len))
+  as.integer(interaction(which[!own %in% names(contrasts)], drop = TRUE)) - 1L
 }
 
 # Give the terms of one part what the joint model frame learnt: predvars (knots of poly, ns, scale) and classes.

@@ -212,7 +212,7 @@ design_for_python <- function(design, family, standardize) {
   part <- function(p) {
     if (is.null(p)) return(NULL)
     list(values = pack(p$X), names = as.list(p$names), terms = as.list(p$terms), levels = p$facts$levels,
-         ordered = as.list(p$facts$ordered), variables = p$facts$variables)
+         ordered = as.list(p$facts$ordered), variables = p$facts$variables, numbers = p$facts$numbers)
   }
   response <- design$response
   if (identical(family, "auto") && response$type == "factor" && !response$ordered && length(response$levels) > 2) {

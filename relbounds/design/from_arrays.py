@@ -42,6 +42,7 @@ def design_from_arrays(
     term_levels: Mapping[str, Sequence[Any]] | None = None,
     ordered_terms: Collection[str] = (),
     term_variables: Mapping[str, Sequence[str]] | None = None,
+    term_numbers: Mapping[str, Sequence[int]] | None = None,
     weights: Any = None,
     frequency: Any = None,
     cluster: Any = None,
@@ -75,6 +76,9 @@ def design_from_arrays(
         The factors whose levels have an order.
     term_variables : mapping or None
         The columns of the user's data behind each term; the term itself when not given.
+    term_numbers : mapping or None
+        For terms that are products of numbers and levels: which number each column holds. Columns with the same number
+        have one scale, as in a formula; each column has its own when not given.
     weights, frequency, cluster : None or array-like (n,)
         As for :func:`make_design`.
     standardize : bool
@@ -93,7 +97,12 @@ def design_from_arrays(
     (('x1', 'x2'), 'binary', ('low', 'high'))
     """
     standardize = flag("standardize", standardize)
-    facts = _Facts(dict(term_levels or {}), frozenset(ordered_terms), dict(term_variables or {}))
+    facts = _Facts(
+        dict(term_levels or {}),
+        frozenset(ordered_terms),
+        dict(term_variables or {}),
+        dict(term_numbers or {}),
+    )
     given = {
         "regular": _Given("X", X, "x", names, terms),
         "adjust": _Given("adjust", adjust, "a", adjust_names, adjust_terms),
@@ -150,11 +159,12 @@ class _Given:
 
 @dataclass(frozen=True, eq=False)
 class _Facts:
-    """What was said about terms: levels of factors, which of them are ordered, variables behind terms."""
+    """What was said about terms: levels of factors, which of them are ordered, variables behind terms, numbers."""
 
     levels: Mapping[str, Sequence[Any]]
     ordered: frozenset[str]
     variables: Mapping[str, Sequence[str]]
+    numbers: Mapping[str, Sequence[int]]
 
 
 def _rows_of(X: Any, y: Any, given: Mapping[str, _Given]) -> int:
@@ -218,7 +228,12 @@ def _shaped(
     called = [names[j] for j in mine]
     if term not in facts.levels:
         kind = "number" if len(mine) == 1 else "columns"
-        return TermShape(term, kind, variables, tuple(range(len(mine)))), list(mine), called
+        numbers = tuple(facts.numbers.get(term, range(len(mine))))
+        if len(numbers) != len(mine):
+            raise DataError(
+                f"term_numbers of {term!r} must hold a number for each of its {len(mine)} columns."
+            )
+        return TermShape(term, kind, variables, numbers), list(mine), called
     levels = list(facts.levels[term])
     values = matrix[:, mine]
     if len(levels) == 2 and len(mine) == 1:

@@ -71,6 +71,11 @@ def make_design(sent: Mapping[str, Any]) -> Design:
             for part in described
             for term, own in dict(part.get("variables") or {}).items()
         },
+        "term_numbers": {
+            str(term): [int(number) for number in listed(own)]
+            for part in described
+            for term, own in dict(part.get("numbers") or {}).items()
+        },
         "standardize": bool(sent["standardize"]),
         "response": str(sent["response"]),
         "formula": str(sent["formula"]),

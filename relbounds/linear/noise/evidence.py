@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from relbounds.design import Design
+from relbounds.linear.asked import RowKey
 from relbounds.linear.model import Spec
 from relbounds.linear.ranges import Measured
 from relbounds.options import Options
@@ -38,7 +39,8 @@ class Memory:
 class Evidence:
     """The design and options, the program and its best model, and the bounds over the set of equivalent models.
 
-    `memory` is shared by several pieces of evidence on the same data that differ in the tolerance alone.
+    `memory` is shared by several pieces of evidence on the same data that differ in the tolerance, or in what is asked
+    of the same set. `without` are terms that a what-if rules out: the others are tested as if these were not there.
     """
 
     design: Design
@@ -50,3 +52,4 @@ class Evidence:
     polytope: Polytope
     measured: Measured
     memory: Memory = field(default_factory=Memory)
+    without: frozenset[RowKey] = frozenset()

@@ -29,7 +29,7 @@ from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Population
 from relbounds.linear.noise.moves import make_rows, maps_of
-from relbounds.linear.noise.score import ScoreFound, score_test
+from relbounds.linear.noise.score import DRAWS, ScoreFound, enough, score_test
 from relbounds.linear.noise.smooth import Response
 from relbounds.linear.noise.standins import SHARE, StandIns, combine, standin_test
 from relbounds.linear.noise.thinning import thinned, thinning_note
@@ -39,9 +39,7 @@ from relbounds.parallel import run
 from relbounds.progress import stage
 from relbounds.seeds import stream
 
-# Permutations of the score part: matrix products, no refits.
-DRAWS = 999
-# The same for stand-ins, where a model a branch of the kept terms is scored; with many observations in clusters as few
+# Permutations for stand-ins, where a model a branch of the kept terms is scored; with many observations in clusters as few
 # as the level allows.
 STANDIN_DRAWS = 499
 # Models fitted to permuted noise: as many as show what one in twenty reaches.
@@ -150,7 +148,7 @@ def score_terms(
     evidence: Evidence, terms: Sequence[DesignTerm], response: Response
 ) -> tuple[ScoreFound, StandIns]:
     """Test for effects of their own, and for terms that say what those say; once for all tolerances."""
-    asked = ("scores", terms[0].part, hash(response.y.tobytes()))
+    asked = ("scores", terms[0].part, hash(response.y.tobytes()), evidence.without)
     found: tuple[ScoreFound, StandIns] = evidence.memory.recall(
         asked, lambda: _scores(evidence, terms, response)
     )
@@ -187,11 +185,6 @@ def _scores(
         cluster=design.cluster,
     )
     return score, stands
-
-
-def enough(draws: int, level: float, least: int = 2) -> int:
-    """Return as many draws as given, or as let a p-value of a `least`-th part of the level show."""
-    return max(draws, int(np.ceil(least / level - 1e-9)) - 1)
 
 
 def _places(evidence: Evidence, terms: Sequence[DesignTerm]) -> list[int]:

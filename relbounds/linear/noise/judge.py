@@ -17,13 +17,12 @@ from relbounds.linear.families import family_of
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import build
 from relbounds.linear.noise.below import row_p_values
-from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
-from relbounds.linear.noise.fwer import DRAWS, NAMED, Tested, enough, test_terms
+from relbounds.linear.noise.fwer import NAMED, Tested, test_terms
 from relbounds.linear.noise.levels import holm
 from relbounds.linear.noise.many import ManyFound, many_test, step_up
-from relbounds.linear.noise.own import own_test
+from relbounds.linear.noise.own import own_effects
 from relbounds.linear.noise.probes import draw_populations, probe_notes
 from relbounds.linear.noise.smooth import Response
 from relbounds.linear.ranges import ZERO
@@ -75,9 +74,16 @@ class _Sheet:
 
 
 def tested_terms(evidence: Evidence) -> list[DesignTerm]:
-    """Return the terms that are tested: regular ones, and privileged ones where the model reads them."""
+    """Return the terms that are tested: regular ones, and privileged ones where the model reads them.
+
+    Those that a what-if rules out are not among them: they explain nothing in it.
+    """
     parts = ("regular", "privileged") if evidence.spec.functions else ("regular",)
-    return [term for term in evidence.design.design_terms if term.part in parts]
+    return [
+        term
+        for term in evidence.design.design_terms
+        if term.part in parts and RowKey(term.part, term.name) not in evidence.without
+    ]
 
 
 def response_of(evidence: Evidence) -> Response:
@@ -216,13 +222,13 @@ def own_p_values(
     ----------
     evidence : Evidence
     relevant : sequence of RowKey
-        The relevant terms of one part: what each is tested beside, and what the p-values are adjusted for.
+        The relevant terms of one part, which the p-values are adjusted for.
     needed : sequence of RowKey
         Those of them that are tested. The others are not strong, whatever a test would say.
     """
     if not needed:
         return {}
-    asked = ("own", tuple(relevant), tuple(needed))
+    asked = ("own", tuple(relevant), tuple(needed), evidence.without)
     found: dict[RowKey, float] = evidence.memory.recall(
         asked, lambda: _own_p_values(evidence, relevant, needed)
     )
@@ -234,26 +240,32 @@ def _own_p_values(
 ) -> dict[RowKey, float]:
     design, options = evidence.design, evidence.options
     part = needed[0].part
-    terms = {RowKey(term.part, term.name): term for term in design.design_terms}
+    terms = [term for term in tested_terms(evidence) if term.part == part]
+    place = {RowKey(term.part, term.name): t for t, term in enumerate(terms)}
     responses = slacks_of(evidence) if part == "privileged" else [response_of(evidence)]
-    level = options.alpha / (len(relevant) * len(responses))
-    found = [
-        own_test(
-            [columns_of(evidence, terms[key]) for key in relevant],
-            response,
-            [relevant.index(key) for key in needed],
-            level=level,
-            draws=enough(DRAWS if response.n <= MANY_ROWS else 0, level),
-            rng=stream(options.seed, "own effects", int(part == "privileged"), k),
-            adjust=design.adjust if design.adjust.shape[1] else None,
-            cluster=design.cluster,
-        )
-        for k, response in enumerate(responses)
-    ]
-    p = np.ones(len(relevant))
-    p[[relevant.index(key) for key in needed]] = len(responses) * np.min(found, axis=0)
-    adjusted = step_up(p) if options.control == "fdr" else holm(p)
-    return {key: float(min(1.0, adjusted[relevant.index(key)])) for key in needed}
+    found = own_effects(
+        [columns_of(evidence, term) for term in terms],
+        responses,
+        {place[key]: _others(terms, place[key]) for key in relevant},
+        [place[key] for key in needed],
+        alpha=options.alpha,
+        adjusted=step_up if options.control == "fdr" else holm,
+        rng=[
+            stream(options.seed, "own effects", int(part == "privileged"), k) for k in range(len(responses))
+        ],
+        adjust=design.adjust if design.adjust.shape[1] else None,
+        cluster=design.cluster,
+    )
+    return {key: found[place[key]] for key in needed}
+
+
+def _others(terms: Sequence[DesignTerm], t: int) -> list[int]:
+    """Return the terms that could explain one: all others, but for those that hold it.
+
+    An interaction holds its main effects: its columns say all that theirs say, and nothing would be left of them.
+    """
+    own = set(terms[t].variables)
+    return [k for k, term in enumerate(terms) if k != t and not own < set(term.variables)]
 
 
 def own_notes(own: Mapping[RowKey, float], alpha: float) -> tuple[str, ...]:
@@ -263,7 +275,7 @@ def own_notes(own: Mapping[RowKey, float], alpha: float) -> tuple[str, ...]:
         return ()
     more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
     return (
-        "Every equally good model uses these terms, but beside the other relevant terms no effect of their own was "
+        "Every equally good model uses these terms, but beside the other terms no effect of their own was "
         f"shown (p-value in brackets), so they are weak: {', '.join(each[:NAMED])}{more}.",
     )
 
@@ -320,7 +332,7 @@ def many_terms(evidence: Evidence, terms: Sequence[DesignTerm]) -> ManyFound:
     """Test each term by itself; once for all tolerances."""
     design = evidence.design
     found: ManyFound = evidence.memory.recall(
-        "many",
+        ("many", evidence.without),
         lambda: many_test(
             [columns_of(evidence, term) for term in terms],
             response_of(evidence),

@@ -2,23 +2,31 @@
 
 That every equally good model uses a term is what the bounds say, up to their tolerance. A noisy reading of another term
 can get there by chance: the other has an effect, the reading only stands in for it. The hypothesis about a term: given
-the other relevant terms, it says nothing about the response. Then its score in the smooth model of all the others is
-due to chance. What the others do not say of its columns is permuted, and the score compared with permuted ones; exact
-copies leave nothing to permute, and none of them is strong.
+the other terms, it says nothing about the response. Then its score in the smooth model of all the others is due to
+chance. What the others do not say of its columns is permuted, and the score compared with permuted ones; exact copies
+leave nothing to permute, and none of them is strong.
 
-P-values are adjusted over all relevant terms of a fit. So the chance that any term which only stands in for relevant
-ones is called strong is at most alpha.
+The others are all terms, found relevant or not: with few rows the term that a reading reads may not be found, and
+beside what was found alone the reading would pass for it. Where there are too many columns for the rows, they are the
+relevant terms and those that say most of the term in question.
+
+P-values are adjusted for every term that could pass for another: the relevant ones, and those of which some other term
+says something. Adjusted for the relevant ones alone they would be too small, since chance has its part in what is
+found relevant. Copies, of which nothing is left to test, do not count. So the chance that any term which only stands in
+for others is called strong is at most alpha.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincc
 
+from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.moves import IntArray, make_rows, maps_of
-from relbounds.linear.noise.score import FIRST
+from relbounds.linear.noise.score import DRAWS, FIRST, enough
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
     CHUNK,
@@ -33,27 +41,170 @@ from relbounds.linear.noise.statistics import (
     to_normal,
 )
 
+# Columns that a term is tested beside, at most, as a share of the observations: with more, the model describes chance.
+ROOM = 1 / 4
+# The smallest level that a term is tested at: more possible stand-ins than it allows for would ask for more than 20,000
+# permutations.
+LEAST = 1e-4
+# Terms that are looked at to count possible stand-ins: with more, the share among some of them stands for all.
+LOOKED = 500
+
+
+def own_effects(
+    blocks: Sequence[FloatArray],
+    responses: Sequence[Response],
+    others: Mapping[int, Sequence[int]],
+    asked: Sequence[int],
+    *,
+    alpha: float,
+    adjusted: Callable[[FloatArray], FloatArray],
+    rng: Sequence[np.random.Generator],
+    adjust: FloatArray | None = None,
+    cluster: NDArray | None = None,
+) -> dict[int, float]:
+    """Ask of relevant terms whether they have effects of their own, for all of them together.
+
+    Parameters
+    ----------
+    blocks : sequence of arrays (n, p)
+        The columns of all terms.
+    responses : sequence of Response
+        What they are to explain: one, or several, of which each may show the effect.
+    others : mapping
+        For each relevant term the terms that could explain it.
+    asked : sequence of int
+        The relevant terms that are tested.
+    alpha : float
+    adjusted : function
+        How p-values are adjusted for one another: Holm's method, or that of Benjamini and Hochberg.
+    rng : sequence of Generator
+        One a response.
+    adjust, cluster
+        As in `score_test`.
+
+    Returns
+    -------
+    dict
+        An adjusted p-value for each term that was asked for.
+    """
+    related = count_related(blocks, others)
+    level = max(alpha / ((len(others) + related) * len(responses)), LEAST)
+    beside = {t: choose_beside(blocks, t, own, others) for t, own in others.items()}
+    found = [
+        own_test(
+            blocks,
+            response,
+            beside,
+            asked,
+            level=level,
+            draws=enough(DRAWS if response.n <= MANY_ROWS else 0, level),
+            rng=one,
+            adjust=adjust,
+            cluster=cluster,
+        )
+        for response, one in zip(responses, rng, strict=True)
+    ]
+    # of exact copies nothing is left to test: they cannot be called strong, and cost the others nothing
+    tested = list(found[0])
+    p = len(responses) * np.min([[one[t] for t in tested] for one in found], axis=0)
+    most = int(alpha / (LEAST * len(responses)))
+    p = np.append(p, np.ones(max(0, min(related, most - len(p)))))
+    known = dict(zip(tested, np.minimum(1.0, adjusted(p)), strict=False))
+    return {t: float(known.get(t, 1.0)) for t in asked}
+
+
+def choose_beside(
+    blocks: Sequence[FloatArray], term: int, others: Collection[int], relevant: Collection[int]
+) -> list[int]:
+    """Return the terms beside which one is tested: all others, or as many as the rows have room for.
+
+    Parameters
+    ----------
+    blocks : sequence of arrays (n, p)
+        The columns of each term.
+    term : int
+        The term in question.
+    others : collection of int
+        All that could explain it.
+    relevant : collection of int
+        Those that come first: what explains the response. Then those that explain most of the term.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(12, 6))
+    >>> x[:, 5] = x[:, 0] + 0.1 * x[:, 5]
+    >>> choose_beside(list(x.T), 0, range(1, 6), relevant=[2])
+    [2, 5, 1]
+    """
+    arrays = [np.asarray(block, dtype=float).reshape(len(block), -1) for block in blocks]
+    n = len(arrays[term])
+    widths = {t: arrays[t].shape[1] for t in others}
+    if sum(widths.values()) <= ROOM * n:
+        return list(others)
+    own = make_terms([arrays[term]]).columns
+    alike = {t: float(np.sum((make_terms([arrays[t]]).columns.T @ own) ** 2)) for t in others}
+    chosen: list[int] = []
+    for t in sorted(others, key=lambda t: (t not in relevant, -alike[t])):
+        if sum(widths[k] for k in chosen) + widths[t] <= ROOM * n:
+            chosen.append(t)
+    return chosen
+
+
+def count_related(blocks: Sequence[FloatArray], besides: Collection[int]) -> int:
+    """Return how many terms, besides some, could pass for another: some other term says something of them.
+
+    Correlations count that are beyond what chance explains; by chance one term is expected to be counted.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(100, 6))
+    >>> x[:, 1] += x[:, 0]
+    >>> count_related(list(x.T), besides=[]), count_related(list(x.T), besides=[1])
+    (2, 1)
+    """
+    rest = [t for t in range(len(blocks)) if t not in besides]
+    if not rest:
+        return 0
+    terms = make_terms(blocks)
+    some = rest[:: -(-len(rest) // LOOKED)]
+    bounds = np.append(terms.starts, terms.starts[-1] + terms.widths[-1])
+    level = 1 / (len(blocks) * max(1, len(blocks) - 1))
+    wide = terms.widths > 0
+    found = 0
+    for t in some:
+        own = terms.columns[:, bounds[t] : bounds[t + 1]]
+        if own.shape[1]:
+            each = np.sum((own.T @ terms.columns) ** 2, axis=0)
+            alike = len(own) * np.add.reduceat(each, terms.starts[wide])
+            others = np.arange(len(blocks))[wide] != t
+            tails = gammaincc(own.shape[1] * terms.widths[wide][others] / 2, alike[others] / 2)
+            found += bool(np.any(tails <= level))
+    return round(found * len(rest) / len(some))
+
 
 def own_test(
     blocks: Sequence[FloatArray],
     response: Response,
-    asked: Sequence[int],
+    beside: Mapping[int, Sequence[int]],
+    asked: Collection[int] | None = None,
     *,
     level: float = 0.05,
     draws: int = 999,
     rng: np.random.Generator | int = 0,
     adjust: FloatArray | None = None,
     cluster: NDArray | None = None,
-) -> FloatArray:
-    """Ask of some terms whether they have an effect of their own, given all the terms that are handed over.
+) -> dict[int, float]:
+    """Ask of some terms whether they have an effect of their own, each beside others.
 
     Parameters
     ----------
     blocks : sequence of arrays (n, p)
-        The columns of each relevant term.
+        The columns of each term.
     response : Response
-    asked : sequence of int
-        Positions of the terms in question.
+    beside : mapping
+        For each term in question the terms that it is tested beside, see `choose_beside`.
+    asked : collection of int or None
+        The terms that are tested; None: all in question.
     level : float
         The level at which a p-value decides: a term that can no longer reach it is not drawn to the end.
     draws, rng, adjust, cluster
@@ -61,8 +212,9 @@ def own_test(
 
     Returns
     -------
-    array
-        A p-value for each term in question, not adjusted; 1 for a term that the others determine.
+    dict
+        A p-value for each term in question, not adjusted: 1 for those that are not tested, none for those of which
+        the others leave nothing to test.
 
     Examples
     --------
@@ -70,32 +222,37 @@ def own_test(
     >>> x = rng.normal(size=(150, 3))
     >>> y = (x[:, 0] + x[:, 1] + 0.5 * rng.normal(size=150) > 0).astype(int)
     >>> reading = x[:, 1] + 0.3 * x[:, 2]
-    >>> (own_test([x[:, 0], x[:, 1], reading], Response("binary", y), [0, 1, 2]) <= 0.05).tolist()
+    >>> beside = {0: [1, 2], 1: [0, 2], 2: [0, 1]}
+    >>> found = own_test([x[:, 0], x[:, 1], reading], Response("binary", y), beside)
+    >>> [found[t] <= 0.05 for t in range(3)]
     [True, True, False]
     """
     n = response.n
     arrays = [np.asarray(block, dtype=float).reshape(n, -1) for block in blocks]
     seed = int(np.random.default_rng(rng).integers(2**62))
     rows = make_rows(n, cluster, None if cluster is None else np.concatenate(arrays, axis=1))
-    out = np.ones(len(asked))
+    out: dict[int, float] = {}
     waiting: dict[int, tuple[FloatArray, Loads, float]] = {}
-    for k, t in enumerate(asked):
-        others = kept_columns(arrays, [i for i in range(len(arrays)) if i != t], adjust, n)
-        left = make_terms([arrays[t]], others).columns
-        if left.shape[1]:
-            loads = make_loads(fit_smooth(response, others))
-            waiting[k] = left, loads, float(moved_values(left, loads, np.arange(n)[None])[0])
-    reached, done = np.zeros(len(asked), dtype=int), 0
+    for t, others in beside.items():
+        given = kept_columns(arrays, others, adjust, n)
+        left = make_terms([arrays[t]], given).columns
+        if not left.shape[1]:
+            continue
+        out[t] = 1.0
+        if asked is None or t in asked:
+            loads = make_loads(fit_smooth(response, given))
+            waiting[t] = left, loads, float(moved_values(left, loads, np.arange(n)[None])[0])
+    reached, done = dict.fromkeys(waiting, 0), 0
     while waiting and done < draws:
         widest = max(left.shape[1] for left, _, _ in waiting.values())
         stop = min(done + max(1, CHUNK // (n * widest)), draws, FIRST if done < FIRST else draws)
         maps = maps_of(rows, seed, range(done, stop))
         done = stop
-        for k, (left, loads, observed) in list(waiting.items()):
-            reached[k] += int(np.sum(moved_values(left, loads, maps) >= observed * (1 - TIE)))
-            out[k] = (1 + reached[k]) / (1 + done)
-            if 1 + reached[k] > level * (1 + draws) + TIE:
-                del waiting[k]
+        for t, (left, loads, observed) in list(waiting.items()):
+            reached[t] += int(np.sum(moved_values(left, loads, maps) >= observed * (1 - TIE)))
+            out[t] = (1 + reached[t]) / (1 + done)
+            if 1 + reached[t] > level * (1 + draws) + TIE:
+                del waiting[t]
     return out
 
 

@@ -51,6 +51,8 @@ from relbounds.linear.noise.statistics import (
 # is left of a column given all others is mostly chance), and their squared number times the observations is no more
 # than this (the cost of a draw).
 TOGETHER_SHARE, TOGETHER_COST = 1 / 4, 4_000_000
+# Permutations: matrix products, no refits.
+DRAWS = 999
 # Draws of the first look: when they already show that the block is not rejected, the rest are not drawn.
 FIRST = 199
 # With very many observations the next step is taken before any draw while a term's statistic is larger than this, up to
@@ -238,6 +240,11 @@ def draw_many(table: Table, models: Sequence[Model], plan: Draws) -> list[FloatA
 def rows_of(cluster: NDArray | None, arrays: Sequence[FloatArray], n: int) -> Rows:
     """Say how the rows of some terms may change places."""
     return make_rows(n) if cluster is None else make_rows(n, cluster, np.concatenate(arrays, axis=1))
+
+
+def enough(draws: int, level: float, least: int = 2) -> int:
+    """Return as many draws as given, or as let a p-value of a `least`-th part of the level show."""
+    return max(draws, int(np.ceil(least / level - 1e-9)) - 1)
 
 
 @dataclass(frozen=True)

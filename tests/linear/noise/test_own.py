@@ -6,7 +6,7 @@ import pytest
 
 import relbounds as rb
 from relbounds.linear.noise.moves import make_moves, make_rows, maps_of
-from relbounds.linear.noise.own import moved_values, own_test
+from relbounds.linear.noise.own import choose_beside, count_related, moved_values, own_test
 from relbounds.linear.noise.smooth import Response, fit_smooth
 from relbounds.linear.noise.statistics import Moved, make_loads, make_terms, score_values
 
@@ -23,9 +23,13 @@ def _reading(seed, n=120, error=0.5, kind="ordinal"):
     return blocks, Response(kind, np.digitize(latent, cuts).astype(float))
 
 
+ALL = {0: [1, 2], 1: [0, 2], 2: [0, 1]}
+
+
 @pytest.mark.parametrize("kind", ["ordinal", "binary", "regression", "nominal"])
 def test_a_reading_has_no_effect_of_its_own(kind):
-    p = np.array([own_test(*_reading([3, seed], kind=kind), [0, 1, 2], draws=99) for seed in range(60)])
+    found = [own_test(*_reading([3, seed], kind=kind), ALL, draws=99) for seed in range(60)]
+    p = np.array([[one[t] for t in range(3)] for one in found])
     # uniform p-values for the reading, small ones for what has an effect
     share = np.mean(p[:, 2] <= 0.1)
     assert share <= 0.1 + 2.5 * np.sqrt(0.09 / 60)
@@ -37,7 +41,57 @@ def test_a_reading_has_no_effect_of_its_own(kind):
 def test_exact_copies_leave_nothing_to_test():
     blocks, response = _reading(1)
     blocks = [blocks[0], blocks[1], 2 * blocks[1] + 1]
-    assert own_test(blocks, response, [0, 1, 2]).tolist()[1:] == [1.0, 1.0]
+    assert list(own_test(blocks, response, ALL)) == [0]
+
+
+def test_what_is_not_asked_for_is_not_tested():
+    blocks, response = _reading(1)
+    found = own_test(blocks, response, ALL, [1])
+    assert found[0] == found[2] == 1.0 and found[1] == own_test(blocks, response, ALL)[1] < 1
+
+
+def test_a_term_is_tested_beside_what_was_not_found_too():
+    """With few rows x2 may not be found, and its reading would pass for it."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(60, 4))
+    blocks = [*x.T, x[:, 1] + 0.2 * rng.normal(size=60)]
+    assert choose_beside(blocks, 4, range(4), relevant=[0]) == [0, 1, 2, 3]
+    many = [*blocks, *rng.normal(size=(30, 60))]
+    chosen = choose_beside(many, 4, [t for t in range(35) if t != 4], relevant=[0])
+    # no room for all: the relevant ones come first, then what says most of the term
+    assert len(chosen) == 15 and chosen[:2] == [0, 1]
+
+
+def test_possible_stand_ins_are_counted():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 40))
+    assert count_related(list(x.T), ()) <= 8
+    x[:, :20] += 2 * rng.normal(size=(200, 1))
+    assert 20 <= count_related(list(x.T), ()) <= 26
+    assert count_related(list(x.T), range(20)) <= 6
+    factor = (rng.integers(3, size=200)[:, None] == np.arange(3)).astype(float)
+    assert count_related([factor, 2 * factor[:, 0] + rng.normal(size=200)], ()) == 2
+
+
+def test_many_columns_of_few_rows_keep_the_level():
+    """Twelve columns beside the term, sixty rows: likelihood ratio tests are far off there, permutations are not."""
+    p = []
+    for seed in range(100):
+        rng = np.random.default_rng([seed, 4])
+        x = rng.normal(size=(60, 13))
+        y = np.digitize(x[:, :3].sum(axis=1) + rng.logistic(size=60), [-1.0, 1.0])
+        p.append(own_test(list(x.T), Response("ordinal", y.astype(float)), {12: range(12)}, draws=99)[12])
+    assert np.mean(np.array(p) <= 0.1) <= 0.1 + 2.5 * np.sqrt(0.09 / 100)
+
+
+def test_main_effects_are_not_tested_beside_their_interactions():
+    """The columns of an interaction say all that those of its main effects say."""
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"x": rng.normal(size=200), "f": np.array(list("abc"))[rng.integers(3, size=200)]})
+    data["y"] = np.digitize(2 * data["x"] + rng.logistic(size=200), [-1.0, 1.0])
+    fit = rb.relbounds("y ~ x + f + x:f", data, C=0.1, delta=0.01, progress=False)
+    own = {key.term: p for key, p in fit._fitted.noise.own.items()}
+    assert own["x"] <= 0.05 and fit.table.loc["x", "relevance"] == "strong"
 
 
 def test_the_way_it_is_computed_changes_nothing():
@@ -71,7 +125,8 @@ def test_what_every_model_needs_without_an_effect_of_its_own_is_weak(monkeypatch
     assert {key.term for key, p in own.items() if p <= 0.05} == set(strong)
     # the same data, were no effect shown
     monkeypatch.setattr(
-        "relbounds.linear.noise.judge.own_test", lambda blocks, response, asked, **_: np.ones(len(asked))
+        "relbounds.linear.noise.judge.own_test",
+        lambda blocks, responses, others, asked, **_: dict.fromkeys(asked, 1.0),
     )
     other = rb.relbounds("y ~ .", data, C=1.0, progress=False)
     assert not (other.table["relevance"] == "strong").any()

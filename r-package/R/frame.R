@@ -27,6 +27,10 @@ full_contrasts <- function(frame, tt) {
 part_matrix <- function(tt, frame, contrasts = full_contrasts(frame, tt)) {
   tt <- stats::delete.response(tt)
   attr(tt, "intercept") <- 1L
+  # contrasts have a column a level already: without this R would name those of an interaction without main effects otherwise
+  coding <- attr(tt, "factors")
+  coding[coding == 2] <- 1L
+  attr(tt, "factors") <- coding
   X <- stats::model.matrix(tt, frame, contrasts.arg = if (length(contrasts)) contrasts)
   assign <- attr(X, "assign")
   keep <- assign > 0

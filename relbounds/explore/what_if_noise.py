@@ -1,26 +1,29 @@
-"""What noise can reach in a constrained set, and what that makes of every row.
+"""P-values and classes of a what-if: tests without the terms that are ruled out, and noise in the same set.
 
-A constrained set is smaller than the whole one, and so is what noise can reach in it. The terms that look like noise
-in the fit are permuted together and the model is fitted again, as in the fit; the sets of these models are cut by the
-same wishes, and the permuted terms measured in what is left. Section "What-ifs" of docs/method.md.
+A term that may not be used explains nothing in a what-if: the others are tested as if it were not there, so one that
+stood in for it may have an effect of its own now. A constrained set is smaller than the whole one, and so is what noise
+can reach in it: the terms that look like noise are permuted together and the model is fitted again, as in the fit; the
+sets of these models are cut by the same wishes, and the permuted terms measured in what is left. Section "What-ifs" of
+docs/method.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from relbounds.design.design_terms import DesignTerm
 from relbounds.explore.cutting import Cut, Wish, cut
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.noise.blocks import Refit, largest_least_in
+from relbounds.linear.noise.blocks import BlockValues, Refit, largest_least_in
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey, Population
-from relbounds.linear.noise.fwer import refit_permuted
-from relbounds.linear.noise.judge import own_p_values
+from relbounds.linear.noise.fwer import Drawing, refit_permuted
+from relbounds.linear.noise.judge import judge
 from relbounds.linear.noise.probes import draw_populations
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO, Measured, greatest
@@ -38,14 +41,6 @@ MOST_ENTRIES = 1_000_000
 UNMOVED = 1e-3
 
 
-@dataclass(frozen=True)
-class Reached:
-    """What noise reaches in a constrained set, by part: least and greatest use, as shares of the norm."""
-
-    populations: Mapping[NoiseKey, Population]
-    drawn: bool
-
-
 def judge_what_if(
     fitted: Fitted,
     measured: Measured,
@@ -55,135 +50,111 @@ def judge_what_if(
 ) -> tuple[Verdicts, Noise]:
     """Return p-values and classes of every row of a what-if, and what they rest on."""
     if fitted.noise.control == "published":
-        reached = _probes(fitted, measured, pieces, wishes)
-    elif fitted.noise.control == "fwer" and fitted.noise.block:
-        reached = _refits(fitted, wishes, draw)
-    else:
-        reached = Reached({}, True)
-    options = fitted.options
-    published = fitted.noise.control == "published"
-    level, kind = (options.level, options.interval) if published else (1 - options.alpha, "order")
-    intervals = {
-        key: (prediction_interval(one.lower, level, kind), prediction_interval(one.upper, level, kind))
-        for key, one in reached.populations.items()
-    }
-    noise = replace(
-        fitted.noise,
-        intervals=intervals,
-        populations=dict(reached.populations),
-        notes=_notes(fitted, reached),
-    )
-    return _verdicts(fitted, measured, wishes, noise), noise
+        return _published(fitted, measured, pieces, wishes)
+    gone = frozenset(key for key, (_, most) in wishes.items() if key.label is None and most <= ZERO)
+    evidence = replace(evidence_of(fitted), measured=measured, without=gone)
+    if draw is None:
+        model = fitted.spec.model
+        draw = _count(fitted) * (model.G.size + model.A.size) <= MOST_ENTRIES
+    drawing = _drawing(fitted, wishes) if draw else _known(fitted)
+    found, noise = judge(evidence, drawing)
+    reused = noise.control == "fwer" and not draw and bool(noise.block)
+    noise = replace(noise, notes=(_tests_note(noise, gone), *noise.notes, *([REUSED] if reused else [])))
+    return _held_against(fitted, measured, wishes, (found, noise)), noise
 
 
-def _notes(fitted: Fitted, reached: Reached) -> tuple[str, ...]:
+REUSED = (
+    "The noise of this what-if is that of the fit, which is at least as large: with so many rows it is not drawn "
+    "anew unless asked for (noise=True)."
+)
+
+
+def _tests_note(noise: Noise, gone: frozenset[RowKey]) -> str:
     """Say what the p-values of a what-if are."""
-    if fitted.noise.control == "published":
-        return ()
-    said = (
-        "P-values of a what-if: scores test the data and say the same in every set of models, so a term that is as "
-        "free as without the constraints keeps what they say."
-        + (
-            " One that can be used less is held against noise inside the constraints; above all of it, it is relevant."
-            if reached.populations
-            else ""
-        ),
+    names = ", ".join(key.term for key in sorted(gone))
+    tests = (
+        f"the tests were made anew without the terms that may not be used ({names})"
+        if gone
+        else "no term is ruled out, so the tests of the data are those of the fit"
     )
-    if reached.drawn:
-        return said
-    return (
-        *said,
-        "The noise of this what-if is that of the fit, which is at least as large: with so many rows it is not drawn "
-        "anew unless asked for (noise=True).",
+    less = (
+        " A term that can be used less than without the constraints must also be used more than noise inside them."
+        if noise.intervals
+        else ""
     )
+    return f"P-values of this what-if: {tests}.{less}"
 
 
-def _verdicts(fitted: Fitted, measured: Measured, wishes: Mapping[RowKey, Wish], noise: Noise) -> Verdicts:
-    """Judge every row by its use beside that of noise here, or, where it is as free as before, as the fit did."""
+def _held_against(
+    fitted: Fitted,
+    measured: Measured,
+    wishes: Mapping[RowKey, Wish],
+    judged: tuple[Verdicts, Noise],
+) -> Verdicts:
+    """Hold terms that can be used less than before against noise in the constrained set; mark what is fixed."""
+    found, noise = judged
     alpha, norm = fitted.options.alpha, fitted.norm
-    before = fitted.table if fitted.before is None else fitted.before
-    was = before[["part", "upper", "p_noise", "p_adjusted"]]
-    rows = fitted.spec.asked
-    p_noise, p_adjusted = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    classes = np.full(len(rows), "", dtype=object)
-    upper, lower = measured.upper / norm, measured.lower / norm
-    terms: dict[RowKey, float] = {}
-    for i, row in enumerate(rows):
+    before = (fitted.table if fitted.before is None else fitted.before)["upper"].to_numpy()
+    p_noise, p_adjusted, classes = found.p_noise.copy(), found.p_adjusted.copy(), found.relevance.copy()
+    least: dict[RowKey, float] = {}
+    for i, row in enumerate(fitted.spec.asked):
         if row.key.part == "adjust":
             continue
-        old = was.iloc[i]
-        pair = noise.intervals.get(NoiseKey(row.key.part, row.key.term)) or noise.intervals.get(
-            NoiseKey(row.key.part)
-        )
-        floor = pair[0].upper if pair is not None and np.isfinite(pair[0].upper) else 0.0
-        if row.key.label is not None:
-            p_noise[i] = old["p_noise"]
-            p_adjusted[i] = max(float(old["p_adjusted"]), terms[row.key.whole])
-        else:
-            moved = upper[i] < (1 - UNMOVED) * old["upper"] - ZERO
-            p_noise[i], p_adjusted[i] = _p_values(noise, pair, float(upper[i]), old, alpha if moved else 1.0)
-            terms[row.key] = float(p_adjusted[i])
-        if upper[i] <= ZERO and noise.control != "published":
-            # no model of the constrained set uses it: nothing here can tell it from noise
-            p_noise[i] = p_adjusted[i] = 1.0
-        relevant = p_adjusted[i] <= alpha
-        if noise.control == "published":
-            relevant = pair is not None and upper[i] > pair[1].upper + ZERO
-        strong = relevant and lower[i] > floor + ZERO
-        classes[i] = "strong" if strong else "weak" if relevant else "irrelevant"
         if row.key in wishes or row.key.whole in wishes:
             classes[i], p_noise[i], p_adjusted[i] = "fixed", np.nan, np.nan
-    own = _own(fitted, wishes, dict(zip([row.key for row in rows], classes, strict=True)))
-    for i, row in enumerate(rows):
-        if classes[i] == "strong" and own.get(row.key.whole, 0.0) > alpha:
-            classes[i] = "weak"
+            continue
+        upper = float(measured.upper[i]) / norm
+        if row.key.label is None:
+            pair = noise.intervals.get(NoiseKey(row.key.part))
+            moved = upper < (1 - UNMOVED) * before[i] - ZERO
+            least[row.key] = _reached(pair[1].values, upper) if pair is not None and moved else 0.0
+        # no model of the constrained set uses it: nothing here can tell it from noise
+        floor = 1.0 if upper <= ZERO else least.get(row.key.whole, 0.0)
+        p_noise[i], p_adjusted[i] = max(p_noise[i], floor), max(p_adjusted[i], floor)
+        if p_adjusted[i] > alpha:
+            classes[i] = "irrelevant"
     return Verdicts(p_noise, p_adjusted, classes)
 
 
-def _own(fitted: Fitted, wishes: Mapping[RowKey, Wish], classes: Mapping[RowKey, str]) -> dict[RowKey, float]:
-    """Return p-values of effects of their own for the terms that every model of the constrained set needs.
+def _reached(values: FloatArray, upper: float) -> float:
+    """Return the share of refits whose noise reaches a value, one added above and below; 0 where none does.
 
-    Each is tested beside the other relevant terms of the fit, but for those that the wishes rule out: where a term may
-    not be used, the one that takes its place has the effect.
+    Few refits may grant the wishes: what is above all of them is not held back by their number.
     """
-    if fitted.noise.control == "published":
-        return {}
-    before = fitted.table if fitted.before is None else fitted.before
-    terms = before[(before["row"] == "term") & before["relevance"].isin(["strong", "weak"])]
-    out: dict[RowKey, float] = {}
-    for part, own in terms.groupby("part"):
-        keys = [RowKey(str(part), term) for term in own["term"]]
-        beside = [key for key in keys if key not in wishes or wishes[key][1] > ZERO]
-        needed = [key for key in beside if classes.get(key) == "strong"]
-        known = fitted.noise.own
-        if beside == keys and all(key in known for key in needed):
-            out.update({key: known[key] for key in needed})
-        else:
-            out.update(own_p_values(evidence_of(fitted), beside, needed))
-    return out
-
-
-def _p_values(
-    noise: Noise, pair: tuple | None, upper: float, old: Mapping, least: float
-) -> tuple[float, float]:
-    """Return the p-values of a term: against noise here; one that is above it, or as free as before, keeps its own.
-
-    `least` is the greatest p-value of a term that is used less than before and still called relevant.
-    """
-    if noise.control == "published":
-        p = float(tail_probability(np.array([upper]), pair[1])[0]) if pair is not None else 1.0
-        return p, p
-    if pair is None or not len(pair[1].values):
-        # no noise to compare with: scores alone have spoken, and they do not depend on the set
-        return float(old["p_noise"]), float(old["p_adjusted"])
-    values = pair[1].values
     reached = int(np.sum(values >= upper - ZERO))
-    here = float((1 + reached) / (1 + len(values)))
-    # few refits may grant the wishes: what is above all of them is not held back by their number
-    if reached and here > least:
-        return here, here
-    # what the data said of a term does not depend on the set
-    return min(float(old["p_noise"]), here), min(float(old["p_adjusted"]), here)
+    return (1 + reached) / (1 + len(values)) if reached else 0.0
+
+
+def _published(
+    fitted: Fitted, measured: Measured, pieces: Sequence[Polytope], wishes: Mapping[RowKey, Wish]
+) -> tuple[Verdicts, Noise]:
+    """Compare with permuted features inside the budgets and the wishes."""
+    options, norm = fitted.options, fitted.norm
+    populations = _probes(fitted, measured, pieces, wishes)
+    intervals = {
+        key: (
+            prediction_interval(one.lower, options.level, options.interval),
+            prediction_interval(one.upper, options.level, options.interval),
+        )
+        for key, one in populations.items()
+    }
+    rows = fitted.spec.asked
+    p = np.full(len(rows), np.nan)
+    classes = np.full(len(rows), "", dtype=object)
+    for i, row in enumerate(rows):
+        if row.key.part == "adjust":
+            continue
+        if row.key in wishes or row.key.whole in wishes:
+            classes[i] = "fixed"
+            continue
+        pair = intervals.get(NoiseKey(row.key.part, row.key.term)) or intervals.get(NoiseKey(row.key.part))
+        upper, lower = float(measured.upper[i]) / norm, float(measured.lower[i]) / norm
+        p[i] = tail_probability(np.array([upper]), pair[1])[0] if pair is not None else 1.0
+        relevant = pair is not None and upper > pair[1].upper + ZERO
+        floor = pair[0].upper if pair is not None and np.isfinite(pair[0].upper) else 0.0
+        classes[i] = ("strong" if lower > floor + ZERO else "weak") if relevant else "irrelevant"
+    noise = replace(fitted.noise, intervals=intervals, populations=dict(populations), notes=())
+    return Verdicts(p, p, classes), noise
 
 
 def cuts_of(rows: Sequence[Asked], wishes: Mapping[RowKey, Wish], norm: float) -> list[Cut]:
@@ -192,27 +163,38 @@ def cuts_of(rows: Sequence[Asked], wishes: Mapping[RowKey, Wish], norm: float) -
     return [Cut(place[key], low * norm, high * norm) for key, (low, high) in wishes.items()]
 
 
-def _refits(fitted: Fitted, wishes: Mapping[RowKey, Wish], draw: bool | None) -> Reached:
-    """Return what permuted terms reach in refitted sets that are cut by the same wishes."""
-    count = int(np.ceil(1 / fitted.options.alpha)) - 1
-    model = fitted.spec.model
-    if draw is None:
-        draw = count * (model.G.size + model.A.size) <= MOST_ENTRIES
-    if not draw:
-        return Reached(fitted.noise.populations, False)
-    out = {}
-    for part in dict.fromkeys(part for part, _ in fitted.noise.block):
+def _count(fitted: Fitted) -> int:
+    """Return how many models are fitted to permuted noise."""
+    return int(np.ceil(1 / fitted.options.alpha)) - 1
+
+
+def _drawing(fitted: Fitted, wishes: Mapping[RowKey, Wish]) -> Drawing:
+    """Return a way to refit models to permuted terms whose sets are cut by the same wishes."""
+
+    def draw(evidence: Evidence, terms: Sequence[DesignTerm], block: tuple[int, ...]) -> list[BlockValues]:
         found = run(
             _refit_cut,
-            list(range(count)),
-            shared=(evidence_of(fitted), part, fitted.noise.block, dict(wishes)),
+            list(range(_count(fitted))),
+            shared=(evidence, tuple(terms[t] for t in block), dict(wishes)),
             n_jobs=fitted.options.n_jobs,
             client=fitted.options.client,
         )
-        values = np.array([pair for pair in found if pair is not None]).reshape(-1, 2)
-        infeasible = count - len(values)
-        out[NoiseKey(part)] = Population(values[:, 0], values[:, 1], count, infeasible)
-    return Reached(out, True)
+        return [one for one in found if one is not None]
+
+    return draw
+
+
+def _known(fitted: Fitted) -> Drawing:
+    """Return the noise of the fit, which is at least as large as that of a what-if."""
+
+    def know(evidence: Evidence, terms: Sequence[DesignTerm], block: tuple[int, ...]) -> list[BlockValues]:
+        known = fitted.noise.populations.get(NoiseKey(terms[0].part))
+        if known is None:
+            return []
+        ends = zip(known.upper * fitted.norm, known.lower * fitted.norm, strict=True)
+        return [BlockValues(float(upper), float(lower)) for upper, lower in ends]
+
+    return know
 
 
 def evidence_of(fitted: Fitted) -> Evidence:
@@ -226,29 +208,27 @@ def evidence_of(fitted: Fitted) -> Evidence:
         fitted.delta,
         fitted.polytope,
         fitted.measured,
+        fitted.memory,
     )
 
 
 def _refit_cut(
-    number: int, shared: tuple[Evidence, str, tuple[tuple[str, str], ...], dict[RowKey, Wish]]
-) -> tuple[float, float] | None:
+    number: int, shared: tuple[Evidence, tuple[DesignTerm, ...], dict[RowKey, Wish]]
+) -> BlockValues | None:
     """Return the largest least and the largest greatest use of permuted terms in one refitted and cut set.
 
     None where no refitted model grants the wishes.
     """
-    evidence, part, block, wishes = shared
-    terms = [term for own, term in block if own == part]
-    own = {term.name: term.columns for term in evidence.design.design_terms if term.part == part}
-    found = refit_permuted(evidence, part, [j for term in terms for j in own[term]], number)
+    evidence, block, wishes = shared
+    part = block[0].part
+    found = refit_permuted(evidence, part, [j for term in block for j in term.columns], number)
     if found.polytope is None:
-        return 0.0, 0.0
+        return BlockValues(0.0, 0.0)
     solver, norm = evidence.options.solver, evidence.norm
     pieces = cut([found.polytope], cuts_of(found.spec.asked, wishes, norm), solver, norm)
-    if not pieces:
-        return None
-    keys = {RowKey(part, term) for term in terms} - set(wishes)
+    keys = {RowKey(part, term.name) for term in block} - set(wishes)
     rows = [row for row in found.spec.asked if row.key in keys]
-    if not rows:
+    if not pieces or not rows:
         return None
     # bounds that hold in the whole set hold in what is left of it
     known = screen(found.polytope, found.solution)
@@ -257,7 +237,7 @@ def _refit_cut(
         here = Refit(found.spec, replace(found.solution, v=piece.start), piece)
         most.append(_largest(piece, rows, known, solver))
         least.append(largest_least_in(here, rows, solver))
-    return min(least) / norm, max(most) / norm
+    return BlockValues(max(most), min(least))
 
 
 def _largest(piece: Polytope, rows: Sequence[Asked], known: FloatArray, solver: str) -> float:
@@ -274,7 +254,7 @@ def _largest(piece: Polytope, rows: Sequence[Asked], known: FloatArray, solver: 
 
 def _probes(
     fitted: Fitted, measured: Measured, pieces: Sequence[Polytope], wishes: Mapping[RowKey, Wish]
-) -> Reached:
+) -> dict[NoiseKey, Population]:
     """Return what single permuted features reach inside the budgets and the wishes, as published."""
     # a permuted column tells rows apart that were equal before
     spec = build_any(fitted.design, fitted.spec.kind, merged=False)
@@ -290,4 +270,4 @@ def _probes(
         polytope=unmerged[0],
         measured=measured,
     )
-    return Reached(draw_populations(evidence), True)
+    return dict(draw_populations(evidence))

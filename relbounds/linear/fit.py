@@ -120,6 +120,7 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
         table=make_table(spec.asked, best.solution.v, measured, best.norm, verdicts),
         notes=tuple(said),
         privileged=help,
+        memory=evidence.memory,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pandas as pd
 from relbounds.design import Design
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.model import Spec
+from relbounds.linear.noise.evidence import Memory
 from relbounds.linear.noise.facts import Noise
 from relbounds.linear.ranges import Measured
 from relbounds.linear.tolerance import Tolerance
@@ -58,7 +60,11 @@ class Fitted:
         What a what-if asks for, by row, and the table without it; empty and None for a fit.
     imputations : tuple of Fitted
         The fits of imputed data sets that the table pools; empty for a single data set.
+    memory : Memory
+        Tests of the data that what-ifs share; empty after a fit was saved.
     """
+
+    _not_stored: ClassVar[tuple[str, ...]] = ("memory",)
 
     design: Design
     options: Options
@@ -78,6 +84,7 @@ class Fitted:
     wishes: Mapping[RowKey, Wish] = field(default_factory=dict)
     before: pd.DataFrame | None = None
     imputations: tuple[Fitted, ...] = ()
+    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
 
     @property
     def delta(self) -> float:

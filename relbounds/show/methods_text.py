@@ -187,7 +187,7 @@ def _noise(fitted: Fitted) -> str:
         ""
         if noise.control == "published"
         else (
-            ", and whose effect beside the other relevant terms is beyond chance at the same level (permutation test),"
+            ", and whose effect beside the other terms is beyond chance at the same level (permutation test),"
         )
     )
     classes = (

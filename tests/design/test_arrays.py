@@ -46,6 +46,19 @@ def test_arrays_equal_formula(data):
     assert one.names == two.names and one.family == two.family and one.index.equals(two.index)
 
 
+def test_arrays_equal_formula_for_numbers_by_levels(data):
+    """R hands over the columns of a number that is cut into levels: they have one scale, as in a formula."""
+    one = make_design("grade ~ x1 + x1:site", data)
+    cut = np.column_stack([data["x1"] * (data["site"] == s) for s in "ABC"])
+    X, terms = np.column_stack([data["x1"], cut]), ["x1", "x1:site", "x1:site", "x1:site"]
+    two = design_from_arrays(
+        X, data["grade"], names=one.names, terms=terms, term_numbers={"x1:site": [0, 0, 0]}
+    )
+    np.testing.assert_allclose(one.X, two.X)
+    with pytest.raises(DataError, match="a number for each of its 3 columns"):
+        design_from_arrays(X, data["grade"], terms=terms, term_numbers={"x1:site": [0]})
+
+
 @pytest.mark.parametrize("y", [["l", "h", "l", "m"], [1, 3, 1, 2], [1.0, 3.0, 1.0, 2.0]])
 def test_labels_or_codes(y):
     design = design_from_arrays(np.arange(8.0).reshape(4, 2) ** 2, y, levels=("l", "m", "h"))

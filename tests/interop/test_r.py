@@ -65,6 +65,7 @@ def test_the_same_table_by_either_language(fit: interop.RFit, data: pd.DataFrame
     ("formula", "options"),
     [
         ("severity ~ stiffness + site", {}),
+        ("severity ~ stiffness + age:site", {}),
         ("severity ~ stiffness + site | adjust(age, sex)", {}),
         ("severity ~ stiffness + crp", {"cluster": "patient"}),
         ("severity ~ stiffness + site", {"frequency": "count"}),
@@ -76,6 +77,7 @@ def test_the_same_table_by_either_language(fit: interop.RFit, data: pd.DataFrame
     ],
     ids=[
         "factor",
+        "number by factor",
         "adjust",
         "cluster",
         "frequency",

@@ -26,6 +26,13 @@ test_that("factors get one column per level, in interactions too", {
   expect_equal(ncol(design(severity ~ stage, s)$X$X), 3)
 })
 
+test_that("columns of a number that is cut into levels are known to hold the same number", {
+  s <- transform(severity, site = factor(rep(c("A", "B", "C"), 100)))
+  d <- design(severity ~ age + site:age + poly(bmi, 2):sex + age:bmi, s)
+  expect_equal(d$X$facts$numbers, list(`age:site` = list(0L, 0L, 0L), `poly(bmi, 2):sex` = list(0L, 1L, 0L, 1L)))
+  expect_equal(rowSums(d$X$X[, d$X$terms == "age:site"]), severity$age)
+})
+
 test_that("an intercept makes no difference", {
   expect_equal(design(severity ~ age + sex - 1)$X$names, design(severity ~ age + sex)$X$names)
   expect_equal(design(severity ~ 0 + sex)$X$names, c("sex[female]", "sex[male]"))

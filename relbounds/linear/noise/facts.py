@@ -50,7 +50,7 @@ class Noise:
         The terms that were permuted together in these refits.
     own : mapping
         For relevant terms that every equivalent model needs: the p-value of an effect of their own beside all other
-        relevant terms, adjusted. Strong are those where it is at most alpha.
+        terms, adjusted. Strong are those where it is at most alpha.
     notes : tuple of str
     """
 

@@ -7,7 +7,7 @@ equivalent models use noise which had its chance to be fitted, and how much of i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -94,7 +94,28 @@ class Shared:
     block: tuple[int, ...]
 
 
-def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Response) -> Tested:
+def block_values(
+    evidence: Evidence, terms: Sequence[DesignTerm], block: tuple[int, ...]
+) -> list[BlockValues]:
+    """Permute a block of terms together, as often as shows what one in twenty reaches, and fit again."""
+    part = terms[0].part
+    rows = tuple(evidence.spec.asked[i] for i in _places(evidence, terms))
+    shared = Shared(evidence, part, rows, tuple(term.columns for term in terms), block)
+    count = enough(REFITS, max(evidence.options.alpha, RAREST), 1)
+    # privileged terms are tested against two kinds of slack, often with the same block of noise
+    found: list[BlockValues] = evidence.memory.recall(
+        ("noise", part, block, evidence.delta), lambda: _refits(shared, count)
+    )
+    return found
+
+
+# How noise is drawn: the values of a block of terms after it was permuted and the model fitted again.
+Drawing = Callable[[Evidence, Sequence[DesignTerm], tuple[int, ...]], list[BlockValues]]
+
+
+def test_terms(
+    evidence: Evidence, terms: Sequence[DesignTerm], response: Response, drawing: Drawing = block_values
+) -> Tested:
     """Test the terms of one part: p-values with the promise for all of them together."""
     part = terms[0].part
     score, stands = score_terms(evidence, terms, response)
@@ -109,7 +130,7 @@ def test_terms(evidence: Evidence, terms: Sequence[DesignTerm], response: Respon
     # a term that says what needed ones say is held against noise like any other; where nothing looks like noise,
     # permuted stand-ins show what noise in their place would reach
     block = tuple(t for t in stands.left if t in noise or t not in free) or aside
-    found = _block_values(evidence, terms, block) if block and upper[list(block)].max() > 0 else []
+    found = drawing(evidence, terms, block) if block and upper[list(block)].max() > 0 else []
     reached = [one.largest for one in found]
     usable = upper > max(reached, default=0.0)
     usable[free] |= upper[free] > (float(np.median(reached)) if noise and found else 0.0)
@@ -193,26 +214,11 @@ def _places(evidence: Evidence, terms: Sequence[DesignTerm]) -> list[int]:
     return [where[RowKey(term.part, term.name)] for term in terms]
 
 
-def _block_values(
-    evidence: Evidence, terms: Sequence[DesignTerm], block: tuple[int, ...]
-) -> list[BlockValues]:
-    """Permute a block of terms together, as often as shows what one in twenty reaches, and fit again."""
-    part = terms[0].part
-    rows = tuple(evidence.spec.asked[i] for i in _places(evidence, terms))
-    shared = Shared(evidence, part, rows, tuple(term.columns for term in terms), block)
-    count = enough(REFITS, max(evidence.options.alpha, RAREST), 1)
-    # privileged terms are tested against two kinds of slack, often with the same block of noise
-    found: list[BlockValues] = evidence.memory.recall(
-        ("noise", part, block, evidence.delta), lambda: _refits(shared, count)
-    )
-    return found
-
-
 def block_noise(
     evidence: Evidence, terms: Sequence[DesignTerm], block: tuple[int, ...]
 ) -> tuple[Population, tuple[Interval, Interval]] | None:
     """Return how relevant a block of terms looks in refits after it was permuted; None where none was fitted."""
-    population, intervals = _noise(evidence, _block_values(evidence, terms, block))
+    population, intervals = _noise(evidence, block_values(evidence, terms, block))
     return None if population is None or intervals is None else (population, intervals)
 
 

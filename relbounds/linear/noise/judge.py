@@ -19,7 +19,7 @@ from relbounds.linear.model import build
 from relbounds.linear.noise.below import row_p_values
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
-from relbounds.linear.noise.fwer import NAMED, Tested, test_terms
+from relbounds.linear.noise.fwer import NAMED, Drawing, Tested, block_values, test_terms
 from relbounds.linear.noise.levels import holm
 from relbounds.linear.noise.many import ManyFound, many_test, step_up
 from relbounds.linear.noise.own import own_effects
@@ -36,10 +36,11 @@ __all__ = ["Evidence", "judge", "response_of"]
 MANY_DRAWS = 199
 
 
-def judge(evidence: Evidence) -> tuple[Verdicts, Noise]:
-    """Return p-values and classes of every row, and what they rest on."""
-    control = {"published": _published, "fwer": _fwer, "fdr": _fdr}[evidence.options.control]
-    return control(evidence)
+def judge(evidence: Evidence, drawing: Drawing = block_values) -> tuple[Verdicts, Noise]:
+    """Return p-values and classes of every row, and what they rest on; `drawing` says how noise is refitted."""
+    if evidence.options.control == "fwer":
+        return _fwer(evidence, drawing)
+    return _fdr(evidence) if evidence.options.control == "fdr" else _published(evidence)
 
 
 class _Sheet:
@@ -121,9 +122,9 @@ def slacks_of(evidence: Evidence) -> list[Response]:
     return [Response("regression", slack, own) for slack in kinds]
 
 
-def _test_privileged(evidence: Evidence, terms: Sequence[DesignTerm]) -> Tested:
+def _test_privileged(evidence: Evidence, terms: Sequence[DesignTerm], drawing: Drawing) -> Tested:
     """Test privileged terms against both kinds of slack, each with its share of alpha."""
-    found = [test_terms(evidence, terms, response) for response in slacks_of(evidence)]
+    found = [test_terms(evidence, terms, response, drawing) for response in slacks_of(evidence)]
     share = len(found)
     return replace(
         found[0],
@@ -169,7 +170,7 @@ def _published(evidence: Evidence) -> tuple[Verdicts, Noise]:
     return sheet.verdicts, Noise("published", intervals, populations, notes=notes)
 
 
-def _fwer(evidence: Evidence) -> tuple[Verdicts, Noise]:
+def _fwer(evidence: Evidence, drawing: Drawing) -> tuple[Verdicts, Noise]:
     """The ordered block test: effects of their own by scores, stand-ins by refitted blocks."""
     sheet = _Sheet(evidence)
     found: list[Tested] = []
@@ -178,9 +179,9 @@ def _fwer(evidence: Evidence) -> tuple[Verdicts, Noise]:
         terms = [term for term in tested_terms(evidence) if term.part == part]
         if terms:
             if part == "privileged":
-                found.append(_test_privileged(evidence, terms))
+                found.append(_test_privileged(evidence, terms, drawing))
             else:
-                found.append(test_terms(evidence, terms, response_of(evidence)))
+                found.append(test_terms(evidence, terms, response_of(evidence), drawing))
             own.update(_write_tested(sheet, terms, found[-1]))
     noise = Noise(
         "fwer",

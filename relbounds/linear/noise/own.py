@@ -42,10 +42,13 @@ from relbounds.linear.noise.statistics import (
 )
 
 # Columns that a term is tested beside, at most, as a share of the observations: with more, the model describes chance.
-ROOM = 1 / 4
+ROOM = 1 / 5
 # The smallest level that a term is tested at: more possible stand-ins than it allows for would ask for more than 20,000
 # permutations.
 LEAST = 1e-4
+# With no more observations than this draws are cheap, and so many of them that a level is met by this part of it: a
+# p-value from few draws is uncertain, which costs power.
+FEW_ROWS, FINE = 500, 6
 # Terms that are looked at to count possible stand-ins: with more, the share among some of them stands for all.
 LOOKED = 500
 
@@ -97,7 +100,9 @@ def own_effects(
             beside,
             asked,
             level=level,
-            draws=enough(DRAWS if response.n <= MANY_ROWS else 0, level),
+            draws=enough(
+                DRAWS if response.n <= MANY_ROWS else 0, level, FINE if response.n <= FEW_ROWS else 2
+            ),
             rng=one,
             adjust=adjust,
             cluster=cluster,
@@ -134,7 +139,7 @@ def choose_beside(
     >>> x = np.random.default_rng(0).normal(size=(12, 6))
     >>> x[:, 5] = x[:, 0] + 0.1 * x[:, 5]
     >>> choose_beside(list(x.T), 0, range(1, 6), relevant=[2])
-    [2, 5, 1]
+    [2, 5]
     """
     arrays = [np.asarray(block, dtype=float).reshape(len(block), -1) for block in blocks]
     n = len(arrays[term])

@@ -59,7 +59,7 @@ def test_a_term_is_tested_beside_what_was_not_found_too():
     many = [*blocks, *rng.normal(size=(30, 60))]
     chosen = choose_beside(many, 4, [t for t in range(35) if t != 4], relevant=[0])
     # no room for all: the relevant ones come first, then what says most of the term
-    assert len(chosen) == 15 and chosen[:2] == [0, 1]
+    assert len(chosen) == 12 and chosen[:2] == [0, 1]
 
 
 def test_possible_stand_ins_are_counted():
@@ -125,7 +125,7 @@ def test_what_every_model_needs_without_an_effect_of_its_own_is_weak(monkeypatch
     assert {key.term for key, p in own.items() if p <= 0.05} == set(strong)
     # the same data, were no effect shown
     monkeypatch.setattr(
-        "relbounds.linear.noise.judge.own_test",
+        "relbounds.linear.noise.judge.own_effects",
         lambda blocks, responses, others, asked, **_: dict.fromkeys(asked, 1.0),
     )
     other = rb.relbounds("y ~ .", data, C=1.0, progress=False)
@@ -140,3 +140,18 @@ def test_a_stand_in_is_strong_once_the_other_may_not_be_used():
     held = fit.constrain({"b": 0})
     assert held.table.loc["b", "relevance"] == "fixed"
     assert held.table.loc["b2", "relevance"] == "strong"
+
+
+def test_p_values_of_a_what_if_are_its_own():
+    data = _table()
+    fit = rb.relbounds("y ~ .", data, C=1.0, delta=0.15, progress=False)
+    held = fit.constrain({"b": 0})
+    other = rb.relbounds("y ~ .", data.drop(columns="b"), C=1.0, delta=0.15, progress=False)
+    rows = ["a", "c", "d", "e", "b2"]
+    # tests of scores know nothing of bounds: the same as if the term had never been there
+    assert np.allclose(held.table.loc[rows, "p_adjusted"], other.table.loc[rows, "p_adjusted"])
+    assert fit.table.loc["b2", "p_adjusted"] != held.table.loc["b2", "p_adjusted"]
+    assert "made anew without the terms that may not be used (b)" in " ".join(str(held.summary()).split())
+    # nothing is ruled out: the tests are those of the fit
+    bounded = fit.constrain({"b": (0.0, 0.4)})
+    assert np.allclose(bounded.table.loc[rows, "p_adjusted"], fit.table.loc[rows, "p_adjusted"])

@@ -32,6 +32,8 @@ COARSE, BEHIND = 3, 0.5
 TUBES = (0.0, 0.1, 0.25, 0.5)
 # Beyond this many observations, tuning uses a stratified subsample: C is a rate per row and carries over.
 LARGEST_TUNED = 5000
+# Beyond this many, the path of C begins where that of a stratified subsample does.
+LARGEST_PATH = 20_000
 # Scores that differ by less than this are the same: rounding decides nothing.
 SAME_SCORE = 1e-9
 
@@ -262,7 +264,10 @@ def plain_kinds(design: Design, options: Options) -> list[ModelKind]:
 def grid_of_C(design: Design, kind: ModelKind, options: Options) -> FloatArray | None:
     """Return the values of C to choose from, in ascending order; None where no C makes a feature useful."""
     if options.C is None:
-        least = smallest_C(build(design, kind).model)
+        small, _, rate, _ = subsample(design, options.seed, LARGEST_PATH)
+        least = rate * smallest_C(build(small, kind).model)
+        if np.isinf(least) and rate < 1:
+            least = smallest_C(build(design, kind).model)
         return None if np.isinf(least) else least * PATH
     return np.unique(np.asarray(options.C, dtype=float))
 

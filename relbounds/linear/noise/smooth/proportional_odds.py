@@ -160,6 +160,25 @@ def _expected(
     c: FloatArray,
     codes: tuple[NDArray[np.intp], NDArray[np.intp]],
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Expected information of all rows, some rows at a time: of eta, of eta with the thresholds, of all parameters."""
+    lo, hi = codes
+    m = len(theta)
+    info, with_theta = np.empty(len(c)), np.empty((len(c), m))
+    inner = np.zeros((m + K.shape[1], m + K.shape[1]))
+    for first in range(0, len(c), ROWS):
+        at = slice(first, first + ROWS)
+        info[at], with_theta[at], more = _expected_parts(theta, eta[at], K[at], c[at], (lo[at], hi[at]))
+        inner += more
+    return info, with_theta, inner
+
+
+def _expected_parts(
+    theta: FloatArray,
+    eta: FloatArray,
+    K: FloatArray,
+    c: FloatArray,
+    codes: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Expected information: of eta, of eta with the thresholds, and of all parameters together."""
     lo, hi = codes
     m, k = len(theta), K.shape[1]

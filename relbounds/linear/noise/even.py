@@ -12,7 +12,7 @@ are then a correlation, which Fourier transforms compute at the price of a few d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,8 @@ PLACES = 1024
 CHUNK = 500_000
 # Directions of kept columns smaller than this, as squares and relative to the largest, are none.
 NONE = 1e-10
+# What others leave of a direction of a term is nothing below this, as a square.
+NOTHING = 1e-10
 # Terms are looked at together up to this many columns: an inverse a draw.
 TOGETHER = 100
 
@@ -114,20 +116,22 @@ class Model:
 def fit_model(
     table: Table,
     response: Response,
-    kept: Sequence[int],
+    kept: IntArray,
     left: Sequence[int],
     *,
     scores: str = "normal",
     together: bool = False,
 ) -> Model:
-    """Fit the smooth model of some terms, beside which others are scored.
+    """Fit the smooth model of some columns, beside which terms are scored.
 
     Parameters
     ----------
     table : Table
     response : Response
-    kept, left : sequence of int
-        The terms in the model, and those that are scored.
+    kept : array of int
+        Where the columns of the model stand in the table, see `Table.kept`.
+    left : sequence of int
+        The terms that are scored.
     scores : {"normal", "plain"}
         See `fit_smooth`.
     together : bool
@@ -137,11 +141,10 @@ def fit_model(
     --------
     >>> from relbounds.linear.noise.statistics import make_terms
     >>> table = make_table(make_terms([np.arange(8.0)]), None)
-    >>> fit_model(table, Response("binary", np.arange(8) % 2), (), (0,)).residuals.shape
+    >>> fit_model(table, Response("binary", np.arange(8) % 2), table.kept([]), (0,)).residuals.shape
     (8, 1)
     """
-    where = table.kept(kept)
-    columns = table.columns[:, where]
+    columns = table.columns[:, kept]
     smooth = fit_smooth(response, columns * np.sqrt(response.n), scores)
     values, vectors = np.linalg.eigh(smooth.information.mean(axis=0))
     good = values > 1e-12 * max(float(values[-1]), 1e-300)
@@ -153,9 +156,9 @@ def fit_model(
         among = own.T @ own + TOGETHER_FLOOR * np.eye(len(places))
     return Model(
         smooth.residuals @ (vectors[:, good] / np.sqrt(values[good])),
-        where,
+        kept,
         tuple(left),
-        _half_inverse(shared[:, where]),
+        _half_inverse(shared[:, kept]),
         shared[:, table.fixed :],
         among,
     )
@@ -218,7 +221,7 @@ def move(table: Table, models: Sequence[Model], seed: int, draws: int) -> Moved:
     --------
     >>> from relbounds.linear.noise.statistics import make_terms
     >>> table = make_table(make_terms([np.arange(8.0)]), None)
-    >>> models = [fit_model(table, Response("binary", np.arange(8) % 2), (), (0,))]
+    >>> models = [fit_model(table, Response("binary", np.arange(8) % 2), table.kept([]), (0,))]
     >>> move(table, models, 0, 3).values(0, slice(None)).shape
     (3, 1)
     """
@@ -295,6 +298,46 @@ def _values(table: Table, model: Model, scores: FloatArray, shared: FloatArray) 
         inverse = np.asarray(np.linalg.inv(model.among - c.swapaxes(1, 2) @ c), dtype=float)
         out = np.maximum(out, np.abs(beside_others(widths, u, inverse)))
     return out
+
+
+def beside_each(table: Table, beside: Mapping[int, Sequence[int]]) -> tuple[Table, dict[int, IntArray]]:
+    """Return what some terms say beyond others, as terms of their own, and where the columns of these others stand.
+
+    Parameters
+    ----------
+    table : Table
+    beside : mapping
+        For each term in question the other ones.
+
+    Returns
+    -------
+    Table
+        Terms in the order of the mapping, without columns where the others leave nothing; all columns of the given
+        table are adjusting ones.
+    dict
+
+    Examples
+    --------
+    >>> from relbounds.linear.noise.statistics import make_terms
+    >>> x = np.random.default_rng(0).normal(size=(30, 2))
+    >>> table = make_table(make_terms([x[:, 0], x[:, 1], x[:, 0] + x[:, 1]]), None)
+    >>> beside_each(table, {0: [1], 2: [0, 1]})[0].terms.widths.tolist()
+    [1, 0]
+    """
+    pieces, kept = [], {}
+    for t, others in beside.items():
+        kept[t] = table.kept(others)
+        own, given = table.terms.columns[:, table.places([t])], table.columns[:, kept[t]]
+        half = _half_inverse(given.T @ given)
+        left = own - given @ (half @ (half.T @ (given.T @ own)))
+        # directions of a basis: one that the others say is none
+        values, vectors = np.linalg.eigh(left.T @ left)
+        good = values > NOTHING
+        pieces.append(left @ (vectors[:, good] / np.sqrt(values[good])))
+    widths = np.array([piece.shape[1] for piece in pieces], dtype=np.intp)
+    columns = np.concatenate([np.zeros((len(table.columns), 0)), *pieces], axis=1)
+    terms = Terms(columns, np.cumsum(widths) - widths, widths)
+    return Table(terms, np.concatenate([table.columns, columns], axis=1), table.columns.shape[1]), kept
 
 
 def _half_inverse(gram: FloatArray) -> FloatArray:

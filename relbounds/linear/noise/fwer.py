@@ -39,8 +39,8 @@ from relbounds.parallel import run
 from relbounds.progress import stage
 from relbounds.seeds import stream
 
-# Permutations for stand-ins, where a model a branch of the kept terms is scored; with many observations in clusters as few
-# as the level allows.
+# Permutations for stand-ins, where a model a branch of the kept terms is scored; with many observations in clusters as
+# few as the level allows.
 STANDIN_DRAWS = 499
 # Models fitted to permuted noise: as many as show what one in twenty reaches.
 REFITS = 19

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from relbounds.linear.noise.even import fit_model, is_even, make_table, move, observed_values
 from relbounds.linear.noise.moves import IntArray, Rows, make_moves, make_rows, maps_of, stay
 from relbounds.linear.noise.smooth import FloatArray, Response, Smooth, fit_smooth
 from relbounds.linear.noise.statistics import (
@@ -244,10 +245,28 @@ def _each(
     how: tuple[int, np.random.Generator | int, NDArray | None, FloatArray | None],
 ) -> RowsFound:
     draws, rng, cluster, adjust = how
-    base = _model(response, kept, adjust)
     seed = int(np.random.default_rng(rng).integers(2**62))
-    statistic, p = _tails(make_terms(columns, adjust), block, make_loads(base), (seed, draws, cluster))
+    terms, rows = make_terms(columns, adjust), make_rows(response.n, cluster, block)
+    if is_even(terms, rows):
+        table = make_table(terms, _given(response.n, adjust, kept))
+        model = fit_model(table, response, table.kept([]), range(terms.count))
+        moved = move(table, [model], seed, draws)
+        observed = observed_values(table, model)[0]
+        p = (1 + np.sum(moved.values(0, slice(None)) >= observed * (1 - TIE), axis=0)) / (1 + moved.draws)
+        statistic = observed * _signs(terms, model.residuals)
+        return RowsFound(statistic, p, holm(p), moved.draws)
+    base = _model(response, kept, adjust)
+    statistic, p = _tails(terms, block, make_loads(base), (seed, draws, cluster))
     return RowsFound(statistic, p, holm(p), draws)
+
+
+def _signs(terms: Terms, residuals: FloatArray) -> FloatArray:
+    """Return the signs of single columns' scores; ones where there are several linear predictors."""
+    sign = np.ones(terms.count)
+    if residuals.shape[1] == 1:
+        # the basis of a single column is the column itself, scaled: its score has the column's sign
+        sign[terms.widths > 0] = np.sign(terms.columns.T @ residuals[:, 0])
+    return sign
 
 
 def _tails(
@@ -259,13 +278,7 @@ def _tails(
     rows = make_rows(n, cluster, block)
     observed = score_values(terms, Moved(loads, stay(n)))[0]
     p = _own_tails(observed, lambda given: score_values(terms, given), loads, (rows, seed, draws))
-    if loads.residuals.shape[1] > 1:
-        return observed, p
-    # the basis of a single column is the column itself, scaled: its score has the column's sign
-    sign = np.ones(terms.count)
-    wide = terms.widths > 0
-    sign[wide] = np.sign(terms.columns.T @ loads.residuals[:, 0])
-    return observed * sign, p
+    return observed * _signs(terms, loads.residuals), p
 
 
 def _own_tails(

@@ -24,7 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincc
 
-from relbounds.linear.noise.even import MANY_ROWS
+from relbounds.linear.noise.even import (
+    MANY_ROWS,
+    Table,
+    beside_each,
+    fit_model,
+    is_even,
+    make_table,
+    move,
+    observed_values,
+)
 from relbounds.linear.noise.moves import IntArray, make_rows, maps_of
 from relbounds.linear.noise.score import DRAWS, FIRST, enough
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
@@ -101,7 +110,9 @@ def own_effects(
             asked,
             level=level,
             draws=enough(
-                DRAWS if response.n <= MANY_ROWS else 0, level, FINE if response.n <= FEW_ROWS else 2
+                DRAWS if response.n <= MANY_ROWS or cluster is None else 0,
+                level,
+                FINE if response.n <= FEW_ROWS else 2,
             ),
             rng=one,
             adjust=adjust,
@@ -236,6 +247,10 @@ def own_test(
     arrays = [np.asarray(block, dtype=float).reshape(n, -1) for block in blocks]
     seed = int(np.random.default_rng(rng).integers(2**62))
     rows = make_rows(n, cluster, None if cluster is None else np.concatenate(arrays, axis=1))
+    if response.n > draws:
+        terms = make_terms(arrays, adjust)
+        if is_even(terms, rows):
+            return _own_of_many(make_table(terms, adjust), response, beside, asked, seed, draws)
     out: dict[int, float] = {}
     waiting: dict[int, tuple[FloatArray, Loads, float]] = {}
     for t, others in beside.items():
@@ -258,6 +273,30 @@ def own_test(
             out[t] = (1 + reached[t]) / (1 + done)
             if 1 + reached[t] > level * (1 + draws) + TIE:
                 del waiting[t]
+    return out
+
+
+def _own_of_many(
+    table: Table,
+    response: Response,
+    beside: Mapping[int, Sequence[int]],
+    asked: Collection[int] | None,
+    seed: int,
+    draws: int,
+) -> dict[int, float]:
+    """Return the same for many observations: all terms are drawn together."""
+    alone, kept = beside_each(table, beside)
+    number = {t: k for k, t in enumerate(beside) if alone.terms.widths[k]}
+    out = dict.fromkeys(number, 1.0)
+    tested = [t for t in number if asked is None or t in asked]
+    if not tested:
+        return out
+    models = [fit_model(alone, response, kept[t], [number[t]]) for t in tested]
+    moved = move(alone, models, seed, draws)
+    for i, t in enumerate(tested):
+        observed = float(observed_values(alone, models[i])[0, 0])
+        reached = np.sum(moved.values(i, slice(None)) >= observed * (1 - TIE))
+        out[t] = float(1 + reached) / (1 + moved.draws)
     return out
 
 

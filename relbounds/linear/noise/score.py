@@ -213,7 +213,9 @@ class _Steps:
         models: list[Model] = []
         full: list[bool] = []
         while True:
-            models.append(fit_model(table, self.response, order, left, scores=self.scores, together=True))
+            models.append(
+                fit_model(table, self.response, table.kept(order), left, scores=self.scores, together=True)
+            )
             full.append(len(models[-1].kept) >= self.room)
             observed = observed_values(table, models[-1])[0]
             top = _top(observed)

@@ -118,7 +118,7 @@ def standin_test(
     rows = rows_of(cluster, [arrays[t] for t in left], n)
     if is_even(terms, rows):
         table = make_table(terms, adjust)
-        models = [fit_model(table, response, some, left, scores=scores) for some in others]
+        models = [fit_model(table, response, table.kept(some), left, scores=scores) for some in others]
         alone = np.concatenate([observed_values(table, one) for one in models])
         found = move(table, models, seed, draws)
         moved = np.max([found.values(i, slice(None)) for i in range(len(models))], axis=0)

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relbounds.linear.noise import score
+from relbounds.linear.noise import even, score
 from relbounds.linear.noise.even import PLACES, fit_model, make_table, move, observed_values
+from relbounds.linear.noise.levels import level_test
 from relbounds.linear.noise.moves import make_moves, stay
+from relbounds.linear.noise.own import own_test
 from relbounds.linear.noise.score import score_test
 from relbounds.linear.noise.smooth import Response, fit_smooth
 from relbounds.linear.noise.standins import standin_test
@@ -48,7 +50,7 @@ def test_statistics_are_hardly_other_than_with_each_observations_own_weight(kind
     terms = make_terms(blocks, adjust)
     table = make_table(terms, adjust)
     left = [1, 2, 3, 4, 5]
-    model = fit_model(table, response, [0], left, together=True)
+    model = fit_model(table, response, table.kept([0]), left, together=True)
     columns = np.column_stack([adjust, blocks[0]])
     loads = make_loads(fit_smooth(response, columns), columns)
     moved = move(table, [model], 3, 20).values(0, slice(None))
@@ -81,7 +83,7 @@ def test_products_are_those_of_columns_with_rows_in_other_places(kind, n):
     blocks, response = _data(kind, n, 5)
     table = make_table(make_terms(blocks), None)
     models = [
-        fit_model(table, response, kept, [t for t in range(6) if t not in kept], together=True)
+        fit_model(table, response, table.kept(kept), [t for t in range(6) if t not in kept], together=True)
         for kept in ([], [5], [0, 3])
     ]
     moved = move(table, models, 7, 12)
@@ -98,7 +100,7 @@ def test_observed_and_permuted_statistics_are_the_same_function(kind):
     terms = make_terms(blocks)
     table = make_table(terms, None)
     left = [1, 2, 4, 5]
-    models = [fit_model(table, response, [0, 3], left, together=True)]
+    models = [fit_model(table, response, table.kept([0, 3]), left, together=True)]
     moved = move(table, models, 1, 3)
     for b, order in enumerate(_maps(n, 1, 3)):
         # permuted columns of the terms that are left, those of the model where they are
@@ -106,7 +108,7 @@ def test_observed_and_permuted_statistics_are_the_same_function(kind):
         places = table.places(left)
         columns[:, places] = columns[order][:, places]
         there = make_table(replace(terms, columns=columns), None)
-        model = fit_model(there, response, [0, 3], left, together=True)
+        model = fit_model(there, response, table.kept([0, 3]), left, together=True)
         np.testing.assert_allclose(moved.values(0, slice(b, b + 1)), observed_values(there, model), rtol=1e-7)
 
 
@@ -161,3 +163,31 @@ def test_clusters_change_places_as_wholes():
         honest += bool(score_test(list(X.T), response, draws=99, alpha=0.1, cluster=cluster).order)
         naive += bool(score_test(list(X.T), response, draws=99, alpha=0.1).order)
     assert honest <= 6 < naive
+
+
+def test_effects_of_their_own_are_those_of_terms_that_no_other_stands_for():
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(2500, 3))
+    reading = x[:, 1] + 0.5 * rng.normal(size=2500)
+    factor = (rng.integers(3, size=2500)[:, None] == np.arange(3)).astype(float)
+    y = np.digitize(0.4 * x[:, 0] + 0.4 * x[:, 1] + 0.6 * factor[:, 1] + rng.logistic(size=2500), [-1.0, 1.0])
+    blocks = [x[:, 0], x[:, 1], reading, factor, 2 * x[:, 2], 1 - x[:, 2]]
+    beside = {t: [k for k in range(6) if k != t] for t in range(6)}
+    found = own_test(blocks, Response("ordinal", y.astype(float)), beside)
+    # nothing is left of copies
+    assert set(found) == {0, 1, 2, 3}
+    assert [found[t] <= 0.01 for t in range(4)] == [True, True, False, True]
+    assert own_test(blocks, Response("ordinal", y.astype(float)), beside, asked=[2])[0] == 1.0
+    # beyond as many draws as there are observations, rows change places one by one
+    more = own_test(blocks, Response("ordinal", y.astype(float)), beside, asked=[2], draws=2999, level=1e-4)
+    assert abs(more[2] - found[2]) < 0.1
+
+
+def test_levels_have_the_p_values_of_permuted_factors(monkeypatch):
+    blocks, response = _data("ordinal", 2500, 8, effect=0.3)
+    codes = np.argmax(blocks[5], axis=1)
+    found = level_test(codes, response, kept=blocks[0][:, None])
+    monkeypatch.setattr(even, "MANY_ROWS", 10**9)
+    one_by_one = level_test(codes, response, kept=blocks[0][:, None])
+    np.testing.assert_allclose(found.statistic, one_by_one.statistic, rtol=0.02, atol=0.02)
+    np.testing.assert_allclose(found.p, one_by_one.p, atol=0.06)

@@ -29,7 +29,7 @@ ENTRIES = 60_000
 # Below this many rows nothing is gained by leaving any out.
 SMALL = 100
 # Rows count as active within this many standard widths of a set, seen from its middle.
-WIDTHS, MOST_ACTIVE = 0.4, 0.6
+WIDTHS, MOST_ACTIVE = 0.3, 0.6
 # Accuracy of what directions reach, relative to the norm of the best model: what is aimed at, and what must be kept.
 REACHED, LOOSE = 1e-6, 1e-4
 # With more directions than this, those along which a set looks widest go first: what they reach settles most others.

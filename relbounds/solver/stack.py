@@ -7,6 +7,7 @@ of columns differs, every problem brings all of its rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -93,12 +94,12 @@ class Stack:
         assert self.A is not None
         return self.A
 
-    @property
+    @cached_property
     def _each(self) -> bool:
         """Whether every problem has exactly one direction."""
         return self.owner.size == len(self.G) and bool((np.diff(self.owner) == 1).all())
 
-    @property
+    @cached_property
     def _runs(self) -> list[tuple[int, int, int]]:
         """The directions of each problem: its number, its first and the one after its last."""
         first = np.flatnonzero(np.diff(self.owner, prepend=-1))

@@ -1,4 +1,4 @@
-"""Do error rates keep their word? python benchmarks/calibration.py [--resume] [--report]
+"""Do error rates keep their word? python benchmarks/calibration.py [--resume] [--minutes M] [--report]
 
 Each row of the tables is one kind of data, drawn anew every time with seeds that served no choice. Counted is a data
 set in which at least one term is called relevant that has nothing to do with the response or with a relevant term, and
@@ -15,15 +15,14 @@ Rows of other code than the present one are dropped on resuming.
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import common
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 import relbounds as rb
 from relbounds.design import Design, make_design
@@ -33,6 +32,7 @@ from relbounds.linear.noise.levels import holm
 from relbounds.linear.noise.many import many_test
 from relbounds.linear.noise.own import own_effects
 from relbounds.linear.noise.score import DRAWS, enough, score_test
+from relbounds.linear.noise.smooth import fit_smooth
 from relbounds.linear.noise.standins import SHARE, combine, standin_test
 from relbounds.seeds import stream
 
@@ -43,6 +43,20 @@ BATCH = {"tests": 25, "fits": 5}
 THIRDS = (1 / 3, 1 / 3, 1 / 3)
 SKEW = (0.6, 0.3, 0.1)
 HALVES = (0.5, 0.5)
+# Truths in which some terms only stand in for others.
+STANDING = ("copies", "shadows", "faint")
+# Columns beside which a likelihood ratio test is made at most, as a share of the rows.
+FULL = 1 / 3
+# Rows times squared columns from which a row comes late.
+LARGE = 2_000_000
+# What the rows of either kind depend on.
+CODE = {
+    "tests": [
+        f"relbounds.linear.noise.{name}"
+        for name in ("many", "own", "score", "standins", "levels", "smooth.fit")
+    ],
+    "fits": ["relbounds.linear.privileged.fit", "relbounds.design.from_formula"],
+}
 
 
 @dataclass(frozen=True)
@@ -126,11 +140,22 @@ def standing_in() -> list[Scene]:
     """Some terms have no effect of their own: copies, noisy readings, terms correlated with relevant ones."""
     return [
         Scene("copies", truth="copies", n=100),
+        Scene("copies", truth="copies", n=60),
+        Scene("correlated with relevant 0.2", truth="shadows", n=100, correlation="0.2", beta=0.8),
+        Scene("correlated with one relevant 0.3", truth="faint", n=100, d=30, correlation="0.3", beta=0.8),
         Scene("copies", truth="copies", n=200),
-        Scene("copies, binary", truth="copies", n=200, family="binary", shares=HALVES),
-        Scene("copies, numbers", truth="copies", n=200, family="regression"),
+        Scene("copies", truth="copies", n=100, d=50),
+        Scene("copies, binary", truth="copies", n=120, family="binary", shares=HALVES),
+        Scene("copies, numbers", truth="copies", n=100, family="regression"),
+        Scene("correlated with relevant 0.5", truth="shadows", n=100, correlation="0.5"),
         Scene("correlated with relevant 0.5", truth="shadows", n=200, correlation="0.5"),
         Scene("correlated with relevant 0.9", truth="shadows", n=200, correlation="0.9"),
+        Scene("copies, alpha 0.01", truth="copies", n=100, alpha=0.01),
+        Scene("copies, alpha 0.2", truth="copies", n=100, alpha=0.2),
+        Scene("copies, 60/30/10", truth="copies", n=200, shares=SKEW),
+        Scene("copies, nominal", truth="copies", n=200, d=6, family="nominal"),
+        Scene("copies, survival", truth="copies", n=150, family="survival"),
+        Scene("correlated with relevant 0.5", truth="shadows", n=100, d=50, correlation="0.5"),
     ]
 
 
@@ -138,9 +163,22 @@ def whole_fits() -> list[Scene]:
     """Whole fits: one of each kind."""
     return [
         Scene("no relation", mode="fits"),
+        Scene("copies", truth="copies", n=100, mode="fits"),
         Scene("strong", truth="own", shares=SKEW, mode="fits"),
-        Scene("copies", truth="copies", n=200, mode="fits"),
+        Scene(
+            "correlated with relevant 0.2", truth="shadows", n=100, correlation="0.2", beta=0.8, mode="fits"
+        ),
+        Scene("no relation, equicorrelated", correlation="0.9", mode="fits"),
+        Scene("no relation, binary", family="binary", shares=(0.9, 0.1), n=200, mode="fits"),
+        Scene("no relation, numbers", family="regression", mode="fits"),
+        Scene("no relation, factors", columns="factors", n=150, mode="fits"),
         Scene("copies, numbers", truth="copies", n=200, family="regression", mode="fits"),
+        Scene("no relation, few rows", n=50, d=5, mode="fits"),
+        Scene("no relation, alpha 0.2", alpha=0.2, mode="fits"),
+        Scene("strong, fdr", truth="own", n=200, d=50, control="fdr", mode="fits"),
+        Scene("no relation, survival", family="survival", n=150, mode="fits"),
+        Scene("no relation, nominal", family="nominal", n=150, d=6, mode="fits"),
+        Scene("no relation, many terms", d=50, mode="fits"),
         Scene("correlated with relevant 0.5", truth="shadows", n=200, correlation="0.5", mode="fits"),
     ]
 
@@ -151,13 +189,28 @@ def scenes() -> dict[str, Scene]:
     return {scene.key: scene for scene in every}
 
 
+def by_importance() -> list[Scene]:
+    """Return all scenes, one row after another, so that a run that is cut short has whole rows of each kind.
+
+    A few of each kind come first, then the rest; those that take longest come last.
+    """
+    kinds = [standing_in(), whole_fits(), no_relation(), beside_relations()]
+    cost = {scene.key: scene.n * scene.d**2 for kind in kinds for scene in kind}
+    turns: list[Scene] = []
+    for k in range(max(map(len, kinds))):
+        turns += [scene for kind in kinds for scene in kind[2 * k : 2 * k + 2]]
+    return sorted(turns, key=lambda scene: cost[scene.key] > LARGE)
+
+
 def columns_of(scene: Scene, rng: np.random.Generator) -> np.ndarray:
     """Draw features with the wanted correlation."""
     n, d = scene.n, scene.d
     kind, _, value = scene.correlation.rpartition(" ")
     rho = float(value)
     Z = rng.standard_normal((n, d))
-    if kind == "ar":
+    if scene.truth == "faint":
+        Z[:, 3:] = rho * Z[:, 2:3] + np.sqrt(1 - rho**2) * Z[:, 3:]
+    elif kind == "ar":
         for j in range(1, d):
             Z[:, j] = rho * Z[:, j - 1] + np.sqrt(1 - rho**2) * Z[:, j]
     elif kind == "blocks":
@@ -191,7 +244,7 @@ def draw(scene: Scene, seed: int) -> tuple[pd.DataFrame, str, pd.Series]:
         X[:, 3] = X[:, 2]
         X[:, 4] = X[:, 1] + 0.3 * X[:, 4]
         truth.iloc[2:5] = "weak"
-    elif scene.truth == "shadows":
+    elif scene.truth in ("shadows", "faint"):
         truth.iloc[3:] = "weak"
     latent = score + rng.logistic(size=scene.n)
     data = pd.DataFrame(X, columns=truth.index)
@@ -241,7 +294,7 @@ def by_tests(scene: Scene, design: Design, seed: int) -> tuple[pd.Series, pd.Ser
         )
         relevant = combine(score, stands, np.ones(len(terms), dtype=bool), alpha).relevant
     own = np.zeros(len(terms), dtype=bool)
-    if scene.truth in ("copies", "shadows"):
+    if scene.truth in STANDING:
         which = np.flatnonzero(relevant).tolist()
         p = own_effects(
             blocks,
@@ -254,6 +307,19 @@ def by_tests(scene: Scene, design: Design, seed: int) -> tuple[pd.Series, pd.Ser
         )
         own[which] = [p[t] <= alpha for t in which]
     return pd.Series(relevant, index=names), pd.Series(own, index=names)
+
+
+def by_likelihood(design: Design, alpha: float) -> np.ndarray:
+    """Return which terms likelihood ratio tests in the model of all terms find, adjusted by Holm's method."""
+    response = design_response(design)
+    blocks = [design.X[:, list(t.columns)] for t in design.design_terms if t.part == "regular"]
+    whole = fit_smooth(response, np.hstack(blocks), "plain").loglik
+    p = []
+    for k, own in enumerate(blocks):
+        rest = [block for j, block in enumerate(blocks) if j != k]
+        gain = 2 * (whole - fit_smooth(response, np.hstack(rest), "plain").loglik)
+        p.append(stats.chi2.sf(max(0.0, gain), own.shape[1]))
+    return holm(np.array(p)) <= alpha
 
 
 def classes_of(scene: Scene, seed: int) -> tuple[pd.Series, pd.Series, bool]:
@@ -276,10 +342,31 @@ def classes_of(scene: Scene, seed: int) -> tuple[pd.Series, pd.Series, bool]:
     return truth, classes.reindex(truth.index, fill_value="irrelevant"), False
 
 
+def standard_strong(scene: Scene, truth: pd.Series, seed: int) -> tuple[bool, int]:
+    """Return whether likelihood ratio tests in the full model err on stand-ins, and how many effects they find."""
+    data, formula, _ = draw(scene, FRESH + seed)
+    found = by_likelihood(make_design(formula, data, family=scene.family), scene.alpha)
+    return bool((found & (truth == "weak")).any()), int((found & (truth == "strong")).sum())
+
+
 def work(scene: str, batch: int, code: str) -> dict[str, Any]:
     own = scenes()[scene]
     out = dict.fromkeys(
-        ("sets", "false", "share", "found", "there", "wrong", "strong", "called", "weak", "beyond"), 0.0
+        (
+            "sets",
+            "false",
+            "share",
+            "found",
+            "there",
+            "wrong",
+            "strong",
+            "called",
+            "weak",
+            "beyond",
+            "standard wrong",
+            "standard called",
+        ),
+        0.0,
     )
     for seed in range(batch * BATCH[own.mode], (batch + 1) * BATCH[own.mode]):
         truth, classes, beyond = classes_of(own, seed)
@@ -294,22 +381,17 @@ def work(scene: str, batch: int, code: str) -> dict[str, Any]:
         out["called"] += int(((classes == "strong") & (truth == "strong")).sum())
         out["weak"] += bool((relevant & (truth == "weak")).any())
         out["beyond"] += beyond
+        if own.truth in STANDING and own.mode == "tests" and own.d < FULL * own.n:
+            wrong, called = standard_strong(own, truth, seed)
+            out["standard wrong"] += wrong
+            out["standard called"] += called
     return out
 
 
-def fingerprint(mode: str = "fits") -> str:
-    """Return what tells one version of the code from another: that of the tests, or all that decides classes."""
-    folder = Path(rb.__file__).parent
-    if mode == "tests":
-        noise = folder / "linear" / "noise"
-        names = ("many", "moves", "own", "score", "standins", "statistics")
-        paths = [*(noise / f"{name}.py" for name in names), *(noise / "smooth").glob("*.py")]
-    else:
-        paths = [*(folder / "linear").rglob("*.py"), *(folder / "solver").rglob("*.py")]
-    digest = hashlib.sha256()
-    for path in sorted(paths):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:10]
+def marks() -> dict[str, str]:
+    """Return the marks of the code that rows of either kind depend on."""
+    own = (columns_of, draw, by_tests, by_likelihood, classes_of, standard_strong)
+    return {mode: common.code_mark(modules, *own) for mode, modules in CODE.items()}
 
 
 def _rate(hits: float, sets: float, alpha: float | None = None) -> str:
@@ -322,7 +404,7 @@ def _table(own: list[Scene], sums: pd.DataFrame, strong: bool) -> list[str]:
     """Return one table: relevance, or what is called strong."""
     head = ["data", "family", "n", "d", "correlation", "levels", "alpha", "data sets"]
     head += (
-        ["wrongly strong", "strong found", "strong called strong", "stand-ins relevant"]
+        ["wrongly strong", "strong found", "strong called strong", "likelihood ratio: wrong", "called"]
         if strong
         else ["a false positive", "found"]
     )
@@ -348,7 +430,11 @@ def _table(own: list[Scene], sums: pd.DataFrame, strong: bool) -> list[str]:
                 _rate(row["wrong"], row["sets"], scene.alpha),
                 f"{row['found'] / there:.2f}",
                 f"{row['called'] / there:.2f}",
-                f"{row['weak'] / row['sets']:.2f}",
+                *(
+                    [f"{row['standard wrong'] / row['sets']:.3f}", f"{row['standard called'] / there:.2f}"]
+                    if scene.mode == "tests" and scene.d < FULL * scene.n
+                    else ["", ""]
+                ),
             ]
         else:
             hits = row["share"] if scene.control == "fdr" else row["false"]
@@ -376,7 +462,7 @@ def report(rows: pd.DataFrame, least: int = 200) -> str:
     sums, few = every[every["sets"] >= least], every[every["sets"] < least]
     whole = whole_fits()
     fits = sums[sums.index.isin([s.key for s in whole])]
-    standing = [s for s in whole if s.truth in ("copies", "shadows")]
+    standing = [s for s in whole if s.truth in STANDING]
     text = [
         "# Error rates",
         "",
@@ -400,7 +486,8 @@ def report(rows: pd.DataFrame, least: int = 200) -> str:
         "",
         "Of terms that say what others say: copies (x3 = x4, so neither is needed; x5 a noisy reading of x2, which is) "
         "and terms merely correlated with relevant ones. They are rightly found relevant, as stand-ins; strong would "
-        "be wrong.",
+        "be wrong. Beside it likelihood ratio tests in the standard model of all terms, adjusted by Holm's method, "
+        "where it has fewer columns than a third of the rows.",
         "",
         *_table(standing_in(), sums, True),
         "",
@@ -437,32 +524,27 @@ def report(rows: pd.DataFrame, least: int = 200) -> str:
 def main() -> None:
     warnings.simplefilter("ignore")
     parser = common.parser(__doc__ or "", 0)
-    parser.add_argument("--sets", type=int, default=500, help="data sets a row of tests without relation")
-    parser.add_argument("--beside", type=int, default=200, help="data sets a row of tests beside relations")
-    parser.add_argument("--fits", type=int, default=200, help="whole fits a row")
-    parser.add_argument(
-        "--without", nargs="*", default=[], help="keys of scenes to leave out, or how they begin"
-    )
+    parser.add_argument("--sets", type=int, default=1000, help="data sets a row of tests")
+    parser.add_argument("--fits", type=int, default=400, help="whole fits a row")
+    parser.add_argument("--minutes", type=float, help="stop handing out work after so many minutes")
     parser.add_argument("--least", type=int, default=200, help="rows of fewer data sets stand apart")
     parser.add_argument("--modes", nargs="*", default=list(BATCH), choices=list(BATCH))
     args = parser.parse_args()
-    codes = {mode: fingerprint(mode) for mode in BATCH}
+    if args.minutes is not None:
+        args.limit = 60 * args.minutes
+    codes = marks()
     path = common.RESULTS / "calibration.csv"
-    if args.resume and path.exists():
+    if (args.resume or args.report) and path.exists():
         old = pd.read_csv(path, dtype={"code": str})
         old[old["code"].isin(list(codes.values()))].to_csv(path, index=False)
-    wanted = {scene.key: args.fits for scene in whole_fits()}
-    wanted |= {scene.key: args.beside for scene in [*beside_relations(), *standing_in()]}
-    wanted |= {scene.key: args.sets for scene in no_relation()}
-    every = scenes()
-    counts = {key: -(-sets // BATCH[every[key].mode]) for key, sets in wanted.items()}
-    # rounds of equal share, so that a run that is cut short has all rows
     tasks = [
-        {"scene": key, "batch": batch, "code": codes[every[key].mode]}
-        for part in range(10)
-        for key, count in counts.items()
-        if every[key].mode in args.modes and not key.startswith(tuple(args.without))
-        for batch in range(part * count // 10, (part + 1) * count // 10)
+        {"scene": scene.key, "batch": batch, "code": codes[scene.mode]}
+        # first as many as a row needs, then more of all
+        for first, last in ((0, args.least), (args.least, max(args.sets, args.fits)))
+        for scene in by_importance()
+        if scene.mode in args.modes
+        for batch in range(-(-first // BATCH[scene.mode]), -(-last // BATCH[scene.mode]))
+        if batch * BATCH[scene.mode] < (args.sets if scene.mode == "tests" else args.fits)
     ]
     rows = common.run("calibration", work, tasks, args)
     notes = common.RESULTS / "calibration_notes.md"

@@ -276,7 +276,7 @@ def _noise_note(fitted: Fitted) -> str:
     promise = {
         "fwer": f"P adj. holds for all terms together: the chance of calling any noise term relevant is at most "
         f"{options.alpha:g}, and a term is relevant exactly where P adj. is at most {options.alpha:g}. "
-        "Strong terms also have an effect beside all other relevant ones, tested with the same chance of error.",
+        "Strong terms also have an effect beside all other terms, tested with the same chance of error.",
         "fdr": f"P adj. is Benjamini-Hochberg: among terms called relevant (P adj. at most {options.alpha:g}), the "
         "expected share of noise is at most that.",
         "published": f"A term is relevant where upper exceeds the prediction interval of permuted features at level "

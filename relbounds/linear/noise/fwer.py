@@ -149,7 +149,11 @@ def test_terms(
         permutations=int(score.draws.max(initial=0)),
         refits=len(found),
         block=tuple(names[k] for k in block) if found else (),
-        notes=(*_standin_notes(names, verdict.place), *(thinning_note(evidence) if found else ())),
+        notes=(
+            *_standin_notes(names, verdict.place),
+            *_dispensable_notes([names[t] for t in score.order if dispensable[t]]),
+            *(thinning_note(evidence) if found else ()),
+        ),
     )
 
 
@@ -162,6 +166,17 @@ def _standin_notes(names: Sequence[str], place: Mapping[int, tuple[int, ...]]) -
     return (
         "No effect of its own was found for these terms, but each says what others say (in brackets) and can take "
         f"their place: {'; '.join(each[:NAMED])}{more}.",
+    )
+
+
+def _dispensable_notes(names: Sequence[str]) -> tuple[str, ...]:
+    """Say which terms are weak although an effect was found: that need not mean that another takes their place."""
+    if not names:
+        return ()
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return (
+        "An effect was found for these terms, yet some equally good models do without them, so they are weak; "
+        f"substitutes() says whether another term takes their place: {', '.join(names[:NAMED])}{more}.",
     )
 
 

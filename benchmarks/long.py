@@ -2,12 +2,14 @@
 
     git worktree add ../first b618986
     python benchmarks/long.py --first ../first
+    python benchmarks/long.py --first ../first --resume     # keep what is stored of the first version
     python benchmarks/long.py --cases 1000000x20
     python benchmarks/long.py --parts     # noise refitted on a part of the rows beside noise refitted on all
     python benchmarks/long.py --report
 
 Each fit runs in a process of its own with one thread, default options of its version, noise and tolerance included;
-peak memory is that of the process, data and imports included.
+peak memory is that of the process, data and imports included. A fit that exceeds `--limit` processor seconds counts
+with the limit, and its ratio is then a least one.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -45,8 +48,12 @@ print(json.dumps({**facts, "classes": right, "notes": " ".join(said)}))
 """
 
 
-def measure(case: str, code: Path) -> dict[str, object]:
-    """Return time, memory and proof of one fit by one version."""
+def measure(case: str, code: Path, limit: int) -> dict[str, object]:
+    """Return time, memory and proof of one fit by one version, or that it was stopped."""
+
+    def stop() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+
     n, d = case.split("x")
     threads = {one: "1" for one in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     environment = os.environ | threads | {"PYTHONPATH": str(code)}
@@ -57,7 +64,10 @@ def measure(case: str, code: Path) -> dict[str, object]:
         env=environment,
         cwd="/",
         check=False,
+        preexec_fn=stop,
     )
+    if done.returncode < 0:
+        return {"seconds": float(limit), "over": True}
     if done.returncode:
         raise SystemExit(f"{case} by {code} failed:\n{done.stderr[-2000:]}")
     found: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
@@ -98,6 +108,8 @@ def main() -> None:
     )
     parser.add_argument("--first", type=Path, help="a working tree of the first version, commit b618986")
     parser.add_argument("--cases", nargs="*", default=list(CASES))
+    parser.add_argument("--resume", action="store_true", help="keep what is stored of the first version")
+    parser.add_argument("--limit", type=int, default=600, help="processor seconds of a fit at most")
     parser.add_argument("--report", action="store_true", help="only rewrite the report from the stored rows")
     parser.add_argument(
         "--parts", type=int, nargs="?", const=2, help="compare noise of a part, this many seeds"
@@ -111,7 +123,10 @@ def main() -> None:
     versions = {"now": HERE.parent, **({} if args.first is None else {"first": args.first.resolve()})}
     for case in [] if args.report or args.parts else args.cases:
         for version, code in versions.items():
-            row = {"case": case, "version": version, **measure(case, code)}
+            before = any((old["case"], old["version"]) == (case, version) for old in rows)
+            if args.resume and version == "first" and before:
+                continue
+            row = {"case": case, "version": version, "over": False, **measure(case, code, args.limit)}
             rows = [old for old in rows if (old["case"], old["version"]) != (case, version)] + [row]
             pd.DataFrame(rows).to_csv(stored, index=False, float_format="%.4g")
             print(json.dumps(row), flush=True)
@@ -121,8 +136,9 @@ def main() -> None:
 def report(rows: pd.DataFrame) -> None:
     """Write the table: both versions side by side."""
     lines = [
-        "| rows x features | now, s | first version, s | now, GiB | first version, GiB | classes right | largest gap |",
-        "|---|---|---|---|---|---|---|",
+        "| rows x features | now, s | first version, s | times faster | now, GiB | first version, GiB | classes right "
+        "| largest gap |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     by = rows.set_index(["case", "version"])
     for case in CASES:
@@ -130,9 +146,13 @@ def report(rows: pd.DataFrame) -> None:
             continue
         now = by.loc[(case, "now")]
         then = by.loc[(case, "first")] if (case, "first") in by.index else None
-        old = ["-", "-"] if then is None else [f"{then['seconds']:.1f}", f"{then['GiB']:.2f}"]
+        old = ["-", "-", "-"]
+        if then is not None:
+            more = "more than " if str(then["over"]) == "True" else ""
+            ratio = f"{more}{then['seconds'] / now['seconds']:.1f}"
+            old = [f"{more}{then['seconds']:.1f}", ratio, f"{then['GiB']:.2f}"]
         lines.append(
-            f"| {case.replace('x', ' x ')} | {now['seconds']:.1f} | {old[0]} | {now['GiB']:.2f} | {old[1]} "
+            f"| {case.replace('x', ' x ')} | {now['seconds']:.1f} | {old[0]} | {old[1]} | {now['GiB']:.2f} | {old[2]} "
             f"| {now['classes']:.2f} | {now['gap']:.0e} |"
         )
     said = sorted(

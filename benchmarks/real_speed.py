@@ -31,7 +31,7 @@ STEPS = ("fit", "constrain", "substitutes", "cheapest", "groups", "sweep_delta",
 # What each step must be faster by, as the plan of this benchmark says.
 AIMS = {"fit": 15.0, **dict.fromkeys(STEPS[1:-1], 20.0)}
 # Processor seconds that a step gets at most.
-LIMITS = {"fit": 300.0, "groups": 100.0, "sweep_delta": 300.0, "question": 30.0}
+LIMITS = {"fit": 300.0, "groups": 100.0, "sweep_delta": 300.0, "write_report": 120.0, "question": 30.0}
 ONE = '''
 import json, signal, sys, time, warnings
 from pathlib import Path
@@ -76,6 +76,7 @@ small = pd.DataFrame({"y": pd.Categorical([1, 2, 3] * 20, ordered=True), "a": ra
 rb.relbounds("y ~ a + b", small, family="ordinal", progress=False)
 fit = timed("fit", lambda: rb.relbounds(formula, data, family=family, seed=0, progress=False))
 if fit is None:
+    print(json.dumps({"step": "facts"}))
     raise SystemExit
 cost = {str(name): 1.0 + i for i, name in enumerate(formula.split("~")[1].replace(" ", "").split("+"))}
 ask = lambda verb: getattr(fit, names.get(verb, verb))
@@ -181,8 +182,8 @@ def main() -> None:
     versions = {key: code for key, code in versions.items() if args.only in (None, key)}
     for name in [] if args.report else args.tables:
         for version, code in versions.items():
-            stored_before = any((row["table"], row["version"]) == (name, version) for row in rows)
-            if args.resume and version == "first" and stored_before:
+            own = [row for row in rows if (row["table"], row["version"]) == (name, version)]
+            if args.resume and version == "first" and any(row["step"] == "facts" for row in own):
                 continue
             rows = [row for row in rows if (row["table"], row["version"]) != (name, version)]
             for row in measure(name, code, args.times):
@@ -219,8 +220,7 @@ def report(rows: pd.DataFrame) -> None:
             "",
             *lines,
             "",
-            "Where the first version reached its limit of processor seconds for a step, the ratio is a least one. Both "
-            "ran on a machine with ten times as much work as cores, which makes processor seconds longer for both.",
+            "Where the first version reached its limit of processor seconds for a step, the ratio is a least one.",
             "",
             f"Largest certified gap of this version, relative to the norm: {gaps}. `move` is one move of the explorer: "
             "a constrained set with all its bounds, classes beside the noise of the fit. The versions answer different "

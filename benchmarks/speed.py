@@ -2,6 +2,7 @@
 
     python benchmarks/speed.py --first PATH            # PATH: a checkout of the first version
     python benchmarks/speed.py --first PATH --only levels regression
+    python benchmarks/speed.py --first PATH --resume   # keep what is stored of the first version
 
 Processor seconds of one thread, the least of `--repeats` runs; a run that exceeds `--limit` counts with the limit, and
 its ratio is then a lower bound. Two workers are timed by the clock, since processor time does not see them: run these
@@ -141,6 +142,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="rows by the beginning of their names")
     parser.add_argument("--limit", type=int, default=HEAVY, help="processor seconds of a run at most")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--resume", action="store_true", help="keep what is stored of the first version")
     args = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     stream = RESULTS / "speed.csv"
@@ -150,6 +152,8 @@ def main() -> None:
             continue
         row = rows.setdefault(name, {"fit": name})
         for column, where in (("now", ROOT), ("first", args.first)):
+            if args.resume and column == "first" and row.get("first", 0.0) > 0:
+                continue
             if where is not None:
                 runs = [timed(data, formula, options, where, args.limit) for _ in range(args.repeats)]
                 row[column], row[f"{column}_stopped"] = min(runs)

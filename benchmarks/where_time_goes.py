@@ -1,7 +1,7 @@
 """Where the time of a default fit goes, step by step, beside what its arithmetic alone would take.
 
-    python benchmarks/where_time_goes.py              # the paper's set 7, with and without noise
-    python benchmarks/where_time_goes.py --sets 1 8
+    python benchmarks/where_time_goes.py              # the paper's set 7, with and without noise, and a real table
+    python benchmarks/where_time_goes.py --sets 1 8 --tables
 
 The floor of a step is the number of its floating point operations in Gram matrices, factors and products with the
 rows, over the speed of this machine's matrix products, measured in the same run. What is left between the two is
@@ -13,14 +13,17 @@ from __future__ import annotations
 import argparse
 import functools
 import warnings
+from collections.abc import Iterator
 from time import process_time
 
 import numpy as np
+import pandas as pd
 from common import provenance, write
+from real_speed import table_of
 
 import relbounds as rb
 import relbounds.linear.fit as steps
-from relbounds.linear.noise import fwer
+from relbounds.linear.noise import fwer, judge
 from relbounds.solver import predictor_corrector as interior
 
 STEPS = (
@@ -29,6 +32,8 @@ STEPS = (
     (steps, "find_tolerance", "tolerance: 40 resampled models"),
     (steps, "measure_sets", "bounds"),
     (fwer, "_scores", "tests by scores"),
+    (judge, "own_effects", "tests of effects of their own"),
+    (judge, "row_p_values", "tests of levels"),
     (fwer, "_refits", "19 refits of noise"),
 )
 
@@ -83,11 +88,23 @@ def speed(n: int = 400) -> float:
     return 2 * n**3 / best
 
 
+def scenes(sets: list[int], tables: list[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Give a title, a formula and data of every fit that is looked at."""
+    for number in sets:
+        for noise in (0.0, 0.5):
+            title = f"Set {number}, {'noisy' if noise else 'clean'}"
+            yield title, "y ~ .", rb.simulate.paper_set(number, noise=noise, seed=0).data
+    for name in tables:
+        data, formula, *_ = table_of(name)
+        yield f"Table {name}, {len(data)} rows", formula, data
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", nargs="*", type=int, default=[7])
+    parser.add_argument("--tables", nargs="*", default=["recidivism"])
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     small = rb.simulate.paper_set(1)
@@ -98,22 +115,25 @@ def main() -> None:
     watch.count()
     rate = speed()
     lines = ["# Where the time of a default fit goes"]
-    for number in args.sets:
-        for noise in (0.0, 0.5):
-            data = rb.simulate.paper_set(number, noise=noise, seed=0).data
-            watch.seconds.clear()
-            watch.operations.clear()
-            first = process_time()
-            rb.relbounds("y ~ .", data, seed=0, progress=False)
-            total = process_time() - first
-            title = f"Set {number}, {'noisy' if noise else 'clean'}: {total:.2f} s"
-            lines += ["", f"## {title}", "", "| step | seconds | share | floor |", "|---|---|---|---|"]
-            rest = total - sum(watch.seconds.values())
-            found = [*((label, watch.seconds.get(label, 0.0)) for _, _, label in STEPS), ("the rest", rest)]
-            for label, seconds in found:
-                done = watch.operations.get(label)
-                floor = f"{done / rate:.3f} s" if done else ""
-                lines.append(f"| {label} | {seconds:.3f} | {100 * seconds / total:.0f} % | {floor} |")
+    for title, formula, data in scenes(args.sets, args.tables):
+        watch.seconds.clear()
+        watch.operations.clear()
+        first = process_time()
+        rb.relbounds(formula, data, seed=0, progress=False)
+        total = process_time() - first
+        lines += [
+            "",
+            f"## {title}: {total:.2f} s",
+            "",
+            "| step | seconds | share | floor |",
+            "|---|---|---|---|",
+        ]
+        rest = total - sum(watch.seconds.values())
+        found = [*((label, watch.seconds.get(label, 0.0)) for _, _, label in STEPS), ("the rest", rest)]
+        for label, seconds in found:
+            done = watch.operations.get(label)
+            floor = f"{done / rate:.3f} s" if done else ""
+            lines.append(f"| {label} | {seconds:.3f} | {100 * seconds / total:.0f} % | {floor} |")
     lines += [
         "",
         f"Floor: operations at {rate / 1e9:.0f} GFlop/s, the speed of a 400 x 400 matrix product here.",

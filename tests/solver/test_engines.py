@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from problems import FAMILIES, KINDS, feature_directions, plain_max, random_model, random_polytope, stacked
 
 from relbounds.errors import OptionError
+from relbounds.solver.engines import dispatch
 from relbounds.solver.engines.dispatch import push_columns, push_many, ranges
 from relbounds.solver.model import make_model
 from relbounds.solver.optimum import smallest_C
@@ -195,3 +196,16 @@ def test_stress_in_a_small_number():
 @pytest.mark.slow
 def test_stress():
     assert stress(2000, first=1000) == []
+
+
+def test_proofs_of_some_directions_at_a_time_are_those_of_all_together(monkeypatch):
+    rng = np.random.default_rng(4)
+    model = make_model(rng.normal(size=(40, 3)), np.ones(40), np.ones(40), np.array([1.0, 1.0, 0.0]))
+    tope = Polytope(model, norm=2.0, loss=60.0, start=np.zeros(3))
+    directions = np.vstack([np.eye(3), -np.eye(3)])
+    whole = push_many(tope, directions, "batch")
+    monkeypatch.setattr(dispatch, "AT_A_TIME", 80)
+    parts = push_many(tope, directions, "batch")
+    assert (whole.gap <= 1e-6 * tope.size).all()
+    np.testing.assert_allclose(parts.bound, whole.bound, rtol=1e-12)
+    np.testing.assert_allclose(parts.point, whole.point, rtol=1e-12)

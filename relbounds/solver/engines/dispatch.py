@@ -14,8 +14,12 @@ from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.engines.registry import engines_for, find_engine
 from relbounds.solver.goals import make_goals
 from relbounds.solver.polytope import Polytope, Pushed, Ranges
+from relbounds.solver.reduced import Duals
 from relbounds.solver.replaced import Starts, Without, push_replaced, starts_for, swapped, without_each
 from relbounds.solver.tolerances import PROMISED
+
+# Entries of all loss rows and directions that are proved at a time: a matter of memory and of nothing else.
+AT_A_TIME = 8_000_000
 
 
 def certified(
@@ -33,8 +37,7 @@ def certified(
     >>> bool(certified(tope, np.eye(1), answer, None, "batch").gap[0] < 1e-6)
     True
     """
-    points, good = inside(polytope, answer.points, answer.anchor, columns)
-    bound = dual_bound(polytope, directions, answer.duals, columns)
+    points, good, bound = _proved(polytope, directions, answer, columns)
     value = np.einsum("bq,bq->b", points, directions)
     # a point that keeps the budgets only up to rounding still tells where the optimum is
     value = np.where(good, value, np.minimum(np.einsum("bq,bq->b", answer.points, directions), bound))
@@ -44,6 +47,24 @@ def certified(
     # rounding may put a reached value a hair above its bound
     gap = np.where(feasible, np.maximum(bound - value, 0.0), 0.0)
     return Pushed(value, np.maximum(bound, value), points, gap, feasible, (name,) * len(value))
+
+
+def _proved(
+    polytope: Polytope, directions: np.ndarray, answer: Answer, columns: Columns | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return points inside, whether they are, and bounds; some directions at a time where rows are very many."""
+    each = max(1, AT_A_TIME // max(1, len(polytope.model.h)))
+    if columns is not None or len(directions) <= each:
+        points, good = inside(polytope, answer.points, answer.anchor, columns)
+        return points, good, dual_bound(polytope, directions, answer.duals, columns)
+    pieces = []
+    for first in range(0, len(directions), each):
+        some = slice(first, first + each)
+        points, good = inside(polytope, answer.points[some], answer.anchor[some])
+        duals = Duals(answer.duals.lam[some], answer.duals.beta[some], answer.duals.alpha[some])
+        pieces.append((points, good, dual_bound(polytope, directions[some], duals)))
+    points, good, bound = (np.concatenate(each) for each in zip(*pieces, strict=True))
+    return points, good, bound
 
 
 def push_many(

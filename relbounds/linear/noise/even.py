@@ -27,8 +27,9 @@ from relbounds.linear.noise.statistics import (
     to_normal,
 )
 
-# With more observations than this the mean weight is taken, unless terms have more columns than this.
-MANY_ROWS, MANY_COLUMNS = 2000, 200
+# With more observations than this, as many as there are draws, the mean weight is taken, unless terms have more columns
+# than this.
+MANY_ROWS, MANY_COLUMNS = 999, 250
 # Places of a round at least.
 PLACES = 1024
 # Numbers that are transformed at a time, so that they stay close to the processor.

@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinx_copybutton",
+    "cells",
     "mathml",
 ]
 source_suffix = {".md": "markdown"}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Extras whose lower bounds are promises to users; the others are tools.
-EXTRAS = ("fast", "highs", "sklearn", "forest", "word")
+EXTRAS = ("dask", "explorer", "fast", "forest", "highs", "sklearn", "word")
 TOOLS = ("pytest", "pytest-xdist", "hypothesis")
 
 
@@ -26,7 +26,7 @@ def oldest(project: dict) -> list[str]:
     found: dict[str, str] = {}
     optional = project["optional-dependencies"]
     for line in [*project["dependencies"], *(line for extra in EXTRAS for line in optional[extra])]:
-        name, bound = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", line).groups()
+        name, bound = re.fullmatch(r"([\w-]+(?:\[[\w,]+\])?)>=([\d.]+)", line).groups()
         if name not in found or _key(bound) > _key(found[name]):
             found[name] = bound
     return [f"{name}=={bound}" for name, bound in found.items()]

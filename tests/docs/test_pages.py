@@ -21,8 +21,9 @@ GUIDES = sorted((ROOT / "vignettes").glob("*.Rmd"))
 RUN = pages.sources(ROOT)
 
 
-def chunks(path, language):
-    return re.findall(rf"^```\{{{language}[^}}]*\}}\n(.*?)^```$", path.read_text(), flags=re.S | re.M)
+def chunks(path, language, shown=False):
+    found = re.findall(rf"^```\{{{language}([^}}]*)\}}\n(.*?)^```$", path.read_text(), flags=re.S | re.M)
+    return [code for head, code in found if not (shown and "include = FALSE" in head)]
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda p: p.stem)
@@ -35,6 +36,13 @@ def test_guides_show_both_languages_and_their_limits(path):
 def test_python_chunks_are_valid_python(path):
     for chunk in chunks(path, "python"):
         ast.parse(chunk)
+
+
+@pytest.mark.parametrize("path", RUN.values(), ids=lambda p: p.stem)
+def test_code_fits_between_the_sidebars(path):
+    for language in ("python", "r", "bash"):
+        for chunk in chunks(path, language, shown=True):
+            assert [line for line in chunk.splitlines() if len(line) > 92] == []
 
 
 def test_every_guide_is_listed():

@@ -56,7 +56,7 @@ def _codes(y_true: Any, y_pred: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 def _as_series(side: Any, name: str) -> pd.Series:
     try:
         return pd.Series(side)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(
             f"The {name} must be a plain sequence of levels or numbers, not {shown(side)}."
         ) from None

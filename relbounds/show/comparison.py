@@ -45,8 +45,8 @@ class Comparison:
     >>> data = rb.datasets.load_severity()
     >>> one = rb.relbounds("severity ~ age + stiffness + sodium", data, C=0.1, delta=0.05, control="fdr")
     >>> two = rb.relbounds("severity ~ age + stiffness + sodium + crp", data, C=0.1, delta=0.05, control="fdr")
-    >>> rb.compare_fits({"two": one, "three": two}).table["two"].loc["crp"].isna().all()
-    np.True_
+    >>> bool(rb.compare_fits({"two": one, "three": two}).table["two"].loc["crp"].isna().all())
+    True
     """
 
     table: pd.DataFrame

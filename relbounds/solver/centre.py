@@ -26,8 +26,8 @@ def centred(core: Core, v: np.ndarray, columns: Own | None) -> State:
     >>> from relbounds.solver.reduced import reduce
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
     >>> core = reduce(Polytope(model, norm=1.0, loss=0.5)).core
-    >>> 0.5 < centred(core, np.array([[0.999]]), None).v[0, 0] < 0.95
-    np.True_
+    >>> bool(0.5 < centred(core, np.array([[0.999]]), None).v[0, 0] < 0.95)
+    True
     """
     at = balanced(core, v, np.ones(len(v)), columns)
     nothing = np.zeros_like(v)

@@ -35,8 +35,8 @@ class Pushed:
     --------
     >>> import numpy as np
     >>> one = np.ones(1)
-    >>> Pushed(one, one, one[:, None], 0 * one, one > 0, ("batch",)).gap.max()
-    np.float64(0.0)
+    >>> float(Pushed(one, one, one[:, None], 0 * one, one > 0, ("batch",)).gap.max())
+    0.0
     """
 
     value: np.ndarray

@@ -294,7 +294,7 @@ def test_html_is_well_formed():
 
 def test_csv_has_every_digit():
     fit = severity()
-    again = pd.read_csv(io.StringIO(fit.to_csv()), index_col="feature")
+    again = pd.read_csv(io.StringIO(fit.to_csv()), index_col="feature", float_precision="round_trip")
     assert list(again.columns) == [*fit.table.columns, "notes"]
     assert again["notes"].iloc[0].startswith("lower and upper") and again["notes"].iloc[1:].isna().all()
     plain = pd.read_csv(io.StringIO(fit.to_csv(notes=False)), index_col="feature")

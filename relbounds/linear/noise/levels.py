@@ -190,8 +190,8 @@ def pair_test(
     >>> codes = rng.integers(3, size=150)
     >>> y = (rng.logistic(size=150) + 2 * (codes == 1) > 0.5).astype(int)
     >>> found = pair_test(codes, Response("binary", y), pairs=[(1, 0), (2, 0)])
-    >>> (found.p_adjusted <= 0.05).tolist(), np.sign(found.statistic)[0]
-    ([True, False], np.float64(1.0))
+    >>> (found.p_adjusted <= 0.05).tolist(), np.sign(found.statistic).tolist()[0]
+    ([True, False], 1.0)
     """
     codes = np.asarray(codes)
     L = int(codes.max()) + 1

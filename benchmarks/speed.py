@@ -40,7 +40,7 @@ small = rb.simulate.paper_set(1)
 rb.relbounds(small.formula, small.data, progress=False, C=0.5)  # imports and caches
 first = time.process_time()
 fit = rb.relbounds(formula, data, seed=0, progress=False, **options)
-print(json.dumps({"seconds": time.process_time() - first}))
+print(json.dumps({"seconds": time.process_time() - first, "code": rb.__file__}))
 """
 
 JOBS = """
@@ -108,12 +108,23 @@ def timed(data, formula: str, options: dict, where: Path, limit: int):  # type: 
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
 
         env = {**os.environ, "PYTHONPATH": str(where)}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, preexec_fn=stop)
+        # not from here: the working directory comes before the path, and would hide the first version
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=env,
+            preexec_fn=stop,
+            cwd=Path(file.name).parent,
+        )
     if done.returncode < 0:
         return float(limit), True
     if done.returncode:
         raise SystemExit(f"relbounds failed:\n{done.stderr[-2000:]}")
-    return float(json.loads(done.stdout.strip().splitlines()[-1])["seconds"]), False
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    assert Path(found["code"]).is_relative_to(where.resolve()), found["code"]
+    return float(found["seconds"]), False
 
 
 def workers(way: str):  # type: ignore[no-untyped-def]

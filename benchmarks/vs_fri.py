@@ -93,7 +93,7 @@ small = rb.simulate.paper_set(1)
 rb.relbounds(small.formula, small.data, progress=False, **{**options, "C": 0.5})  # imports and caches
 first = time.process_time()
 fit = rb.relbounds("y ~ .", data, seed=0, progress=False, **options)
-print(json.dumps({"seconds": time.process_time() - first, "gap": float(fit.certificate)}))
+print(json.dumps({"seconds": time.process_time() - first, "gap": float(fit.certificate), "code": rb.__file__}))
 """
 
 
@@ -107,12 +107,22 @@ def ours(data, mode: str, where: Path, limit: int = 900):  # type: ignore[no-unt
         def stop() -> None:
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
 
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, preexec_fn=stop)
+        # not from here: the working directory comes before the path, and would hide another checkout
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=env,
+            preexec_fn=stop,
+            cwd=Path(file.name).parent,
+        )
     if done.returncode < 0:
         return float(limit), float("nan"), True
     if done.returncode:
         raise SystemExit(f"relbounds failed:\n{done.stderr[-2000:]}")
     found = json.loads(done.stdout.strip().splitlines()[-1])
+    assert Path(found["code"]).is_relative_to(where.resolve()), found["code"]
     return found["seconds"], found["gap"], False
 
 

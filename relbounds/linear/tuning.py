@@ -179,10 +179,16 @@ class Scored:
         """One row for each C tried of each kind."""
         parts = []
         for k, kind in enumerate(self.kinds):
-            places = sorted(self.found[k])
-            scores = np.column_stack([self.found[k][i][0] for i in places])
-            parts.append(tabulate(kind, self.grids[k][places], scores, k))
+            parts.append(tabulate(kind, self.grids[k][sorted(self.found[k])], self._scores(k), k))
         return pd.concat(parts, ignore_index=True)
+
+    def losses(self, k: int) -> tuple[FloatArray, FloatArray]:
+        """Mean losses of the values of C tried of a kind, in ascending order, and their standard errors."""
+        mean, se = _mean_and_se(self._scores(k))
+        return _loss_of(mean, self.metric.larger), se
+
+    def _scores(self, k: int) -> FloatArray:
+        return np.column_stack([self.found[k][i][0] for i in sorted(self.found[k])])
 
 
 def every(grid: FloatArray, step: int) -> list[int]:
@@ -196,19 +202,17 @@ def beside_best(scored: Scored, rule: str) -> list[list[int]]:
     A kind is given up when the best of its coarse path is behind that of another by more than so much of its
     standard error.
     """
-    table, larger = scored.table, scored.metric.larger
-    parts = [part for _, part in table.groupby("kind", sort=True)]
-    loss = [-part["mean"] if larger else part["mean"] for part in parts]
-    ahead = min(float(one.min()) for one in loss)
+    tried = [sorted(found) for found in scored.found]
+    losses = [scored.losses(k) for k in range(len(tried))]
+    ahead = min(float(np.min(loss)) for loss, _ in losses)
     out = []
-    for k, (part, own) in enumerate(zip(parts, loss, strict=True)):
-        best = own.idxmin()
+    for k, (places, (loss, se)) in enumerate(zip(tried, losses, strict=True)):
+        best = int(np.argmin(loss))
         near: set[int] = set()
-        if own[best] <= ahead + BEHIND * float(part.loc[best, "se"]):
-            for row in {int(best), choose(part, rule, larger)}:
-                place = int(np.flatnonzero(scored.grids[k] == part.loc[row, "C"])[0])
-                near |= set(range(place - COARSE + 1, place + COARSE))
-        out.append(sorted(i for i in near - set(scored.found[k]) if 0 <= i < len(scored.grids[k])))
+        if loss[best] <= ahead + BEHIND * se[best]:
+            for one in {best, _chosen(scored.grids[k][places], loss, se, rule)}:
+                near |= set(range(places[one] - COARSE + 1, places[one] + COARSE))
+        out.append(sorted(i for i in near - set(places) if 0 <= i < len(scored.grids[k])))
     return out
 
 
@@ -234,10 +238,20 @@ def choose(table: pd.DataFrame, rule: str, larger: bool) -> int:
     >>> int(choose(table, "best", larger=False)), int(choose(table, "1se", larger=False))
     (2, 1)
     """
-    loss = -table["mean"] if larger else table["mean"]
-    best = loss.idxmin()
-    limit = loss[best] + (table.loc[best, "se"] if rule == "1se" else SAME_SCORE * max(1.0, abs(loss[best])))
-    return int(table.loc[loss <= limit, "C"].idxmin())
+    C, mean, se = (table[name].to_numpy() for name in ("C", "mean", "se"))
+    return int(table.index[_chosen(C, _loss_of(mean, larger), se, rule)])
+
+
+def _loss_of(mean: FloatArray, larger: bool) -> FloatArray:
+    """Return mean scores as losses; where there is no score it is the worst."""
+    return np.where(np.isnan(mean), np.inf, -mean if larger else mean)
+
+
+def _chosen(C: FloatArray, loss: FloatArray, se: FloatArray, rule: str) -> int:
+    """Return the place of the smallest C that is as good as the best one, by the rule."""
+    best = int(np.argmin(loss))
+    limit = loss[best] + (se[best] if rule == "1se" else SAME_SCORE * max(1.0, abs(loss[best])))
+    return int(np.argmin(np.where(loss <= limit, C, np.inf)))
 
 
 def plain_kinds(design: Design, options: Options) -> list[ModelKind]:
@@ -313,13 +327,15 @@ def score_on(
 
 def tabulate(kind: ModelKind, grid: FloatArray, scores: FloatArray, number: int = 0) -> pd.DataFrame:
     """Return one row for each C of a kind: the mean of its folds' scores, and its standard error."""
+    mean, se = _mean_and_se(scores)
     return pd.DataFrame(
-        {
-            "C": grid,
-            "order": kind.order,
-            "epsilon": kind.epsilon,
-            "mean": scores.mean(axis=0),
-            "se": scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0,
-            "kind": number,
-        }
+        {"C": grid, "order": kind.order, "epsilon": kind.epsilon, "mean": mean, "se": se, "kind": number}
     )
+
+
+def _mean_and_se(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean over folds of scores (folds, path), and its standard error."""
+    mean = scores.mean(axis=0)
+    if len(scores) < 2:
+        return mean, np.zeros_like(mean)
+    return mean, scores.std(axis=0, ddof=1) / np.sqrt(len(scores))

@@ -63,10 +63,11 @@ def mean_over_levels(answers: Answers, prediction: Prediction, weights: FloatArr
     exact = np.flatnonzero(answers.least == answers.most)
     if not exact.size:
         return weighted_mean(off, weights)
-    levels = np.unique(answers.y[exact])
-    own = [exact[answers.y[exact] == level] for level in levels]
-    own = [some for some in own if weights[some].sum() > 0] or own
-    return float(np.mean([weighted_mean(off[some], weights[some]) for some in own]))
+    level, weight, error = answers.y[exact].astype(int), weights[exact], off[exact]
+    if not np.any(weight > 0):
+        weight = np.ones_like(weight)
+    total = np.bincount(level, weight)
+    return float(np.mean((np.bincount(level, weight * error)[total > 0]) / total[total > 0]))
 
 
 def level_rank(answers: Answers, score: FloatArray, weights: FloatArray) -> float:

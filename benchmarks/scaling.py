@@ -1,12 +1,13 @@
-"""Time and peak memory of a fit against the number of features, beside the first version.
+"""Time and peak memory of a fit against the number of features, beside the first version, with one and two workers.
 
-    python benchmarks/scaling.py                        # default options at d = 300, 1000, 2000; genes by control="fdr"
-    python benchmarks/scaling.py --d 300 --first PATH   # beside version 0.1.0 (git worktree add PATH b618986)
-    python benchmarks/scaling.py --d --genes 20000 --jobs 2
-    python benchmarks/scaling.py --report               # only rewrite the report from the stored rows
+    git worktree add /tmp/first b618986
+    python benchmarks/scaling.py --first /tmp/first   # everything; rows that are there for this code are not run again
+    python benchmarks/scaling.py --only 300 1000      # some numbers of features
+    python benchmarks/scaling.py --report             # only rewrite the report from the stored rows
 
-n = 200 throughout. Each fit runs in a process of its own, so that its peak memory is its own. Processor seconds are
-those of all its processes. Rows of long data are measured by long.py.
+n = 200. Each fit runs in a process of its own, so that its peak memory is its own (workers
+included). Processor seconds are those of all its processes. Long data are measured by long.py, two
+workers on the papers' set 9 by speed.py.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ import numpy as np
 import pandas as pd
 from common import RESULTS, markdown, provenance, write
 
-KEY = ["version", "data", "d", "control", "jobs"]
-# Processor seconds of version 0.1.0 on an idle machine, where it is not run again.
+KEY = ["version", "code", "data", "d", "control", "jobs"]
+# The commit of version 0.1.0.
+FIRST = "b618986"
+# Processor seconds of version 0.1.0 on another machine, where it is not run again.
 STORED = {300: 17.2, 1000: 290.3, 2000: 1418.2}
-STORED_NAME = "0.1.0, stored"
 ONE = """
-import json, os, resource, sys, time, warnings
+import hashlib, json, os, resource, sys, time, warnings
 import numpy as np, pandas as pd
 import relbounds as rb
 warnings.simplefilter("ignore")
-d, kind, control, jobs = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+d, kind, control, jobs = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 if kind == "simulated":
     drawn = rb.simulate.draw("ordinal", 200, 5, 6, d - 11, noise=0.5, seed=0)
     formula, frame = drawn.formula, drawn.data
@@ -50,38 +52,64 @@ else:
     formula, truth = "grade ~ .", {f"g{j + 1}" for j in range(block * active)}
 given = {"control": control} if control else {}
 
-def spent():
-    # workers are still alive: their time is in /proc
-    own = sum(os.times()[:4])
-    tick = os.sysconf("SC_CLK_TCK")
+def workers():
+    # they are still alive: what they took is in /proc
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             fields = open(f"/proc/{name}/stat").read().rpartition(")")[2].split()
+            status = open(f"/proc/{name}/status").read()
         except OSError:
             continue
-        if int(fields[1]) == os.getpid():
-            own += (int(fields[11]) + int(fields[12])) / tick
-    return own
+        if int(fields[1]) == os.getpid() and "VmHWM:" in status:
+            ticks = int(fields[11]) + int(fields[12])
+            yield ticks / os.sysconf("SC_CLK_TCK"), int(status.split("VmHWM:")[1].split()[0]) / 2**20
 
-began, wall = spent(), time.perf_counter()
-fit = rb.relbounds(formula, frame, seed=0, progress=False, n_jobs=jobs, **given)
-seconds, wall = spent() - began, time.perf_counter() - wall
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-picked = set(fit.selected())
-print(json.dumps({
-    "seconds": seconds, "wall": wall, "GiB": peak, "gap": float(fit.certificate), "truth": len(truth),
-    "selected": len(picked), "right": len(picked & truth),
-    "at_most": int(fit.table["screened"].sum()) if "screened" in fit.table else 0,
-}))
+def spent():
+    return sum(os.times()[:4]) + sum(seconds for seconds, _ in workers())
+
+if __name__ == "__main__":
+    if jobs == "dask":
+        from dask.distributed import Client, LocalCluster
+        how = {"client": Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None))}
+    else:
+        how = {"n_jobs": int(jobs)}
+    # modules and workers are there before the clock starts
+    small = rb.simulate.draw("ordinal", 40, 2, 0, 2, seed=0)
+    rb.relbounds(small.formula, small.data, seed=0, progress=False, **how)
+    began, wall = spent(), time.perf_counter()
+    fit = rb.relbounds(formula, frame, seed=0, progress=False, **how, **given)
+    seconds, wall = spent() - began, time.perf_counter() - wall
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20 + sum(size for _, size in workers())
+    bounds = np.ascontiguousarray(fit.table.select_dtypes("number").round(12).to_numpy(float))
+    if jobs == "dask":
+        how["client"].shutdown()
+    picked = set(fit.selected())
+    print(json.dumps({
+        "seconds": seconds, "wall": wall, "GiB": peak, "gap": float(fit.certificate), "truth": len(truth),
+        "selected": len(picked), "right": len(picked & truth),
+        "at_most": int(fit.table["screened"].sum()) if "screened" in fit.table else 0,
+        "numbers": hashlib.sha256(bounds.tobytes()).hexdigest()[:12],
+    }))
 """
+# What is measured: data, features, control, workers. Two workers must give the numbers of one.
+CASES = [
+    ("simulated", 300, "", "1"),
+    ("simulated", 1000, "", "1"),
+    ("simulated", 1000, "", "2"),
+    ("simulated", 1000, "", "dask"),
+    ("simulated", 2000, "", "1"),
+    ("simulated", 2000, "", "2"),
+    ("genes", 20_000, "fdr", "1"),
+    ("genes", 20_000, "fdr", "2"),
+]
 
 
-def measure(d: int, kind: str, control: str, jobs: int, tree: str | None = None) -> dict[str, float]:
+def measure(d: int, kind: str, control: str, jobs: str, tree: str | None = None) -> dict[str, float]:
     """Fit once in a process of its own, by this version or by the one in a tree."""
     env = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     if tree is not None:
         env["PYTHONPATH"] = tree
-    command = [sys.executable, "-c", ONE, str(d), kind, control, str(jobs)]
+    command = [sys.executable, "-c", ONE, str(d), kind, control, jobs]
     done = subprocess.run(
         command, capture_output=True, text=True, env=os.environ | env, check=False, cwd=tree
     )
@@ -95,14 +123,37 @@ def slope(table: pd.DataFrame) -> float:
     return float(np.polyfit(np.log(table["d"]), np.log(table["seconds"]), 1)[0]) if len(table) > 1 else np.nan
 
 
+def _beside(now: pd.DataFrame, row: dict[str, object]) -> str:
+    """Say how much sooner than with one worker a fit was done, and whether its numbers are the same."""
+    one = now[(now["data"] == row["data"]) & (now["d"] == row["d"]) & (now["jobs"] == "1")]
+    if row["jobs"] == "1" or not len(one):
+        return "-"
+    same = "same numbers" if one["numbers"].iloc[0] == row["numbers"] else "OTHER NUMBERS"
+    return f"{one['wall'].iloc[0] / row['wall']:.2f} times sooner, {same}"
+
+
+def code_of(tree: Path) -> str:
+    """Return the name that git has for the package's code in a tree."""
+    done = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD:relbounds"],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
 def report(rows: pd.DataFrame) -> None:
     """Write the table, the ratios to the first version, and the slope."""
     now = rows[rows["version"] == "now"]
     first = rows[rows["version"] == "0.1.0"]
+    here = first[(first["data"] == "simulated") & (first["d"] == 300)]["seconds"]
+    pace = float(here.iloc[0]) / STORED[300] if len(here) else np.nan
     lines = []
     for row in now.sort_values(["data", "d", "jobs"]).to_dict("records"):
         beside = first[(first["d"] == row["d"]) & (first["data"] == row["data"])]["seconds"]
-        stored = STORED.get(row["d"]) if row["data"] == "simulated" else None
+        stored = STORED[row["d"]] * pace if row["data"] == "simulated" and row["d"] in STORED else np.nan
         side = float(beside.iloc[0]) if len(beside) else None
         lines.append(
             {
@@ -110,13 +161,14 @@ def report(rows: pd.DataFrame) -> None:
                 "d": row["d"],
                 "control": row["control"] or "default",
                 "n_jobs": row["jobs"],
-                "processor s": f"{row['seconds']:.0f}",
-                "wall s": f"{row['wall']:.0f}",
+                "processor s": f"{row['seconds']:.1f}",
+                "wall s": f"{row['wall']:.1f}",
+                "beside one worker": _beside(now, row),
                 "0.1.0, same run": "-"
                 if side is None
                 else f"{side:.0f} s ({side / row['seconds']:.1f} times)",
                 "0.1.0, stored": "-"
-                if stored is None
+                if np.isnan(stored)
                 else f"{stored:.0f} s ({stored / row['seconds']:.1f} times)",
                 "peak": f"{row['GiB']:.2f} GiB",
                 "largest gap": f"{row['gap']:.0e}",
@@ -124,15 +176,16 @@ def report(rows: pd.DataFrame) -> None:
                 "selected (right of true)": f"{row['selected']} ({row['right']} of {row['truth']})",
             }
         )
-    single = now[(now["data"] == "simulated") & (now["jobs"] == 1)].sort_values("d")
+    single = now[(now["data"] == "simulated") & (now["jobs"] == "1")].sort_values("d")
     text = [
         "# Time against the number of features",
         "",
         "n = 200. Default options, tuning, resampled tolerance and noise refits included. Simulated: 5 levels, five",
         "strong and six weak features. Genes: 3 grades, blocks of 20 correlated features, five of them relevant.",
-        '"At most": rows with a proved limit in the place of an exact bound; the largest gap is that of all exact',
-        "bounds and of the best model. Times of version 0.1.0 are those of its own default options, which had fewer",
-        "refits; stored ones are from an idle machine, all others from a busy one, where processor time is longer too.",
+        '"At most": rows with a proved limit, no larger than what noise reaches, in the place of an exact bound; the',
+        "largest gap is that of all exact bounds and of the best model. Peak: all processes together. Version 0.1.0",
+        "ran with its own default options, which had fewer refits. Its stored times are from another machine; they are",
+        "multiplied by what d = 300 took here in the same run over what it took there.",
         "",
         markdown(pd.DataFrame(lines)),
         "",
@@ -147,25 +200,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--d", nargs="*", type=int, default=[300, 1000, 2000])
-    parser.add_argument("--genes", nargs="*", type=int, default=[20_000])
-    parser.add_argument("--jobs", nargs="*", type=int, default=[1])
-    parser.add_argument("--first", type=Path, help="the tree of version 0.1.0, to run it beside this one")
+    parser.add_argument("--only", nargs="*", type=int, help="numbers of features to measure")
+    parser.add_argument(
+        "--first", type=Path, help="a checkout of version 0.1.0, to run it beside this one at d = 300"
+    )
     parser.add_argument("--report", action="store_true", help="only rewrite the report")
     args = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "scaling.csv"
-    rows = pd.read_csv(path, keep_default_na=False).to_dict("records") if path.exists() else []
-    cases = [("simulated", d, "") for d in args.d] + [("genes", d, "fdr") for d in args.genes]
-    for kind, d, control in [] if args.report else cases:
-        for version, tree, jobs in [("now", None, j) for j in args.jobs] + (
-            [("0.1.0", str(args.first.resolve()), 1)] if args.first and not control else []
+    code = code_of(Path(__file__).resolve().parent)
+    rows = (
+        pd.read_csv(path, keep_default_na=False, dtype={"jobs": str}).to_dict("records")
+        if path.exists()
+        else []
+    )
+    rows = [row for row in rows if row.get("code") in {code, FIRST}]
+    tasks = [("now", code, None, *case) for case in CASES]
+    if args.first:
+        tasks.insert(1, ("0.1.0", FIRST, str(args.first.resolve()), *CASES[0]))
+    for version, of, tree, kind, d, control, jobs in [] if args.report else tasks:
+        key = {"version": version, "code": of, "data": kind, "d": d, "control": control, "jobs": jobs}
+        if (args.only and d not in args.only) or any(
+            all(str(row[k]) == str(key[k]) for k in KEY) for row in rows
         ):
-            key = {"version": version, "data": kind, "d": d, "control": control, "jobs": jobs}
-            row = {**key, **measure(d, kind, control, jobs, tree)}
-            print(json.dumps(row), flush=True)
-            rows = [one for one in rows if any(str(one[k]) != str(key[k]) for k in KEY)] + [row]
-            pd.DataFrame(rows).to_csv(path, index=False)
+            continue
+        row = {**key, **measure(d, kind, control, jobs, tree)}
+        print(json.dumps(row), flush=True)
+        rows.append(row)
+        pd.DataFrame(rows).to_csv(path, index=False)
     report(pd.DataFrame(rows))
 
 

@@ -199,7 +199,9 @@ def by_importance() -> list[Scene]:
     turns: list[Scene] = []
     for k in range(max(map(len, kinds))):
         turns += [scene for kind in kinds for scene in kind[2 * k : 2 * k + 2]]
-    return sorted(turns, key=lambda scene: cost[scene.key] > LARGE)
+    # a scene of two kinds is drawn once
+    once = {scene.key: scene for scene in turns}
+    return sorted(once.values(), key=lambda scene: cost[scene.key] > LARGE)
 
 
 def columns_of(scene: Scene, rng: np.random.Generator) -> np.ndarray:

@@ -17,12 +17,16 @@ from relbounds.linear.tuning import subsample
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.seeds import stream
+from relbounds.solver.model import Model
 from relbounds.solver.optimum import Solution, fit_baseline, fit_weighted
+from relbounds.solver.pricing import more_than_few
 
 # No tolerance that is worked out from the data is smaller: below it lies what the optimum itself is uncertain by.
 SMALLEST_DELTA = 0.001
 # Resampled refits. 40 leave the 0.68 quantile uncertain by some 15 %.
 REFITS = 40
+# Models of many columns are fitted one after the other: so many are a task, which processes can share.
+PIECE = 10
 # Models with correcting functions have no batch of refits.
 SLOW_REFITS = 20
 QUANTILES = {"resample": 0.68, "resample90": 0.9}
@@ -131,7 +135,18 @@ def resample_models(design: Design, spec: Spec, solution: Solution, options: Opt
         own = (small, spec.kind, C)
         found = np.array(run(_refit, list(factors[:SLOW_REFITS]), shared=own, n_jobs=options.n_jobs))
     else:
-        found = fit_weighted(spec.model, C, np.array([spec.prices(one) for one in factors]), ROUGH)
+        prices = np.array([spec.prices(one) for one in factors])
+        # pieces of a size that does not depend on the number of workers
+        size = PIECE if more_than_few(spec.model) else REFITS
+        found = np.concatenate(
+            run(
+                _refit_priced,
+                [prices[i : i + size] for i in range(0, REFITS, size)],
+                shared=(spec.model, C),
+                n_jobs=options.n_jobs,
+                client=options.client,
+            )
+        )
     loss = np.array([spec.model.loss_of(v) for v in found])
     unit = max(solution.loss, 0.5 * solution.penalty / C)
     excess = np.maximum(loss - solution.loss, 0.0) / unit if unit > 0 else np.zeros(len(loss))
@@ -139,6 +154,12 @@ def resample_models(design: Design, spec: Spec, solution: Solution, options: Opt
     longer = np.maximum(norms / solution.penalty - 1, 0.0) if solution.penalty > 0 else np.zeros(len(norms))
     # excess is inversely proportional to the number of observations, what a norm varies by to its root
     return Resampled(excess * rate, longer * np.sqrt(rate), rows)
+
+
+def _refit_priced(prices: FloatArray, shared: tuple[Model, float]) -> FloatArray:
+    """Fit a model again with each of several sets of row prices."""
+    model, C = shared
+    return fit_weighted(model, C, prices, ROUGH)
 
 
 def _refit(factors: FloatArray, shared: tuple[Design, ModelKind, float]) -> FloatArray:

@@ -34,6 +34,8 @@ TUBES = (0.0, 0.1, 0.25, 0.5)
 LARGEST_TUNED = 5000
 # Beyond this many, the path of C begins where that of a stratified subsample does.
 LARGEST_PATH = 20_000
+# With more columns than this a fold's models are fitted by themselves.
+MANY_COLUMNS = 160
 # Scores that differ by less than this are the same: rounding decides nothing.
 SAME_SCORE = 1e-9
 
@@ -161,7 +163,11 @@ class Scored:
 
     def more(self, asked: Sequence[Sequence[int]], options: Options) -> Scored:
         """Return the same with the scores of further places of each kind's path."""
-        tasks = [(k, tuple(places)) for k, places in enumerate(asked) if len(places)]
+        folds = self.dealt.numbers
+        # folds of many columns gain nothing from one another: apart, processes can share them
+        wide = self.dealt.design.X.shape[1] > MANY_COLUMNS
+        parts = [(f,) for f in folds] if wide else [tuple(folds)]
+        tasks = [(k, tuple(places), part) for k, places in enumerate(asked) if len(places) for part in parts]
         answers = run(
             _score_paths,
             tasks,
@@ -170,8 +176,13 @@ class Scored:
             client=options.client,
         )
         found = [dict(one) for one in self.found] or [{} for _ in self.kinds]
-        for (k, places), (scores, held) in zip(tasks, answers, strict=True):
-            found[k] |= {i: (scores[:, j], held[j]) for j, i in enumerate(places)}
+        for k, places in enumerate(asked):
+            own = [answer for task, answer in zip(tasks, answers, strict=True) if task[0] == k]
+            for j, i in enumerate(places):
+                held = own[0][1][j]
+                for _, more in own[1:]:
+                    held = np.where(np.isnan(held), more[j], held)
+                found[k][i] = np.concatenate([scores[:, j] for scores, _ in own]), held
         return replace(self, found=tuple(found))
 
     @property
@@ -300,16 +311,21 @@ def subsample(
     return small, rows, float(small.weights.sum() / design.weights.sum()), (note,)
 
 
-def _score_paths(task: tuple[int, tuple[int, ...]], shared: tuple) -> tuple[FloatArray, FloatArray]:
-    """Fit some C of a kind without each fold in turn: (folds, path) scores and (path, n, classes) held-out scores."""
+def _score_paths(
+    task: tuple[int, tuple[int, ...], tuple[int, ...]], shared: tuple
+) -> tuple[FloatArray, FloatArray]:
+    """Fit some C of a kind without each of some folds in turn.
+
+    Returns (folds, path) scores and (path, n, classes) held-out scores, nan outside these folds.
+    """
     dealt, kinds, grids, metric = shared
-    k, places = task
+    k, places, folds = task
     spec = build(dealt.design, kinds[k])
-    prices = np.array([spec.prices(dealt.factors(f)) for f in dealt.numbers])
-    out = np.empty((len(dealt.numbers), len(places)))
+    prices = np.array([spec.prices(dealt.factors(f)) for f in folds])
+    out = np.empty((len(folds), len(places)))
     held = np.full((len(places), len(dealt.design.y), spec.sizes.classes), np.nan)
     paths = fit_folds(spec.model, grids[k][list(places)], prices)
-    for i, (f, path) in enumerate(zip(dealt.numbers, paths, strict=True)):
+    for i, (f, path) in enumerate(zip(folds, paths, strict=True)):
         rows = np.flatnonzero(dealt.fold == f)
         for j, v in enumerate(path):
             out[i, j], held[j, rows] = score_on(spec, v, dealt.design, rows, metric)

@@ -60,6 +60,12 @@ def test_workflows_run_the_versions_of_the_classifiers():
     assert promised == re.findall(r"3\.\d+", run)
 
 
+def test_every_extra_for_users_is_explained():
+    optional = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
+    listed = re.findall(r"^\| `(\w+)` \|", read("docs/start/install.md"), re.M)
+    assert sorted(listed) == sorted(set(optional) - {"bench", "docs", "test"})
+
+
 # -- what would be given to others -------------------------------------------------------------------------
 
 # Run in an environment that has the wheel and nothing of the repository.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cheatsheet import FLAGS
+from cheatsheet import FLAGS, find_browser
 
 PHONE = 390  # pixels
 # What is wider than the page, pictures that did not load, formulas that became nothing.
@@ -34,31 +36,38 @@ SEARCHES = {
 
 def check(site: Path) -> list[str]:
     """Return what a reader would stumble over; where there is no browser, say so and return nothing."""
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    with opened() as browser:
+        if browser is None:
+            print("The site is not looked at: Chromium and its driver are not installed.")
+            return []
+        return [*narrow(browser, site), *_tabs(browser, site), *_found(browser, site)]
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[Any]:
+    """Open a browser that reaches no network, or give None where there is none."""
+    chromium, driver = find_browser(), shutil.which("chromedriver")
     if chromium is None or driver is None:
-        print("The site is not looked at: chromium and its driver are not installed.")
-        return []
+        yield None
+        return
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
     with tempfile.TemporaryDirectory() as profile:
-        browser = _open(chromium, driver, profile)
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        options.set_capability("goog:loggingPrefs", {"browser": "SEVERE"})
+        for flag in (*FLAGS, f"--user-data-dir={profile}", "--host-resolver-rules=MAP * ~NOTFOUND"):
+            options.add_argument(flag)
+        browser = webdriver.Chrome(options=options, service=Service(driver))
         try:
-            return [*_narrow(browser, site), *_tabs(browser, site), *_found(browser, site)]
+            yield browser
         finally:
             browser.quit()
 
 
-def _open(chromium: str, driver: str, profile: str) -> Any:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    options.set_capability("goog:loggingPrefs", {"browser": "SEVERE"})
-    for flag in (*FLAGS, f"--user-data-dir={profile}", "--host-resolver-rules=MAP * ~NOTFOUND"):
-        options.add_argument(flag)
-    return webdriver.Chrome(options=options, service=Service(driver))
-
-
-def _narrow(browser: Any, site: Path) -> list[str]:
+def narrow(browser: Any, site: Path) -> list[str]:
+    """Return what is wrong with pages at the width of a phone, and what the browser's console says of them."""
     shape = {"width": PHONE, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
     out = []

@@ -37,7 +37,7 @@ def write(folder: Path, source: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "sheet.html").write_text(page, encoding="utf-8")
     links = '- <a href="sheet.html">The sheet</a>\n'
-    browser = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    browser = find_browser()
     if browser is None:
         print("The PDF of the cheat sheet is skipped: Chromium is not installed.")
         links += "- The PDF is missing: Chromium was not installed. Print the sheet instead.\n"
@@ -49,6 +49,11 @@ def write(folder: Path, source: Path) -> None:
     text = (folder / "index.md").read_text(encoding="utf-8")
     (source / "cheat-sheet").mkdir(exist_ok=True)
     (source / "cheat-sheet" / "index.md").write_text(text.replace("{{ links }}", links), encoding="utf-8")
+
+
+def find_browser() -> str | None:
+    """Return where Chromium is, if it is."""
+    return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
 
 
 def print_pdf(browser: str, page: Path, pdf: Path) -> int:

@@ -13,6 +13,7 @@ if not (ROOT / "docs" / "tools").exists():
     pytest.skip("The documentation is not part of this distribution.", allow_module_level=True)
 sys.path.insert(0, str(ROOT / "docs" / "tools"))
 
+import browser_checks  # noqa: E402
 import command_line  # noqa: E402
 import python_reference  # noqa: E402
 import r_reference  # noqa: E402
@@ -66,6 +67,23 @@ def test_broken_links_and_bare_pictures_are_found(tmp_path):
         "a.html: a.png has no words",
         "b.html: loads https://x.y/z.js",
     ]
+
+
+def test_wide_pages_and_pictures_that_do_not_load_are_seen(tmp_path):
+    pytest.importorskip("selenium")
+    head = '<!DOCTYPE html><meta name="viewport" content="width=device-width"><main>'
+    (tmp_path / "good.html").write_text(
+        f"{head}<p>words</p><pre style='overflow-x: auto'>{'wide ' * 99}</pre>"
+    )
+    (tmp_path / "wide.html").write_text(f"{head}<div style='width: 900px'>words</div>")
+    (tmp_path / "bare.html").write_text(f"{head}<img src='nothing.png'>")
+    with browser_checks.opened() as browser:
+        if browser is None:
+            pytest.skip("no browser (Debian: chromium chromium-driver)")
+        found = browser_checks.narrow(browser, tmp_path)
+    assert {line.partition(":")[0] for line in found} == {"wide.html", "bare.html"}
+    assert any("wider than a phone" in line for line in found)
+    assert any("does not show" in line for line in found)
 
 
 def test_errors_are_listed():

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Extras whose lower bounds are promises to users; the others are tools.
 EXTRAS = ("dask", "explorer", "fast", "forest", "highs", "sklearn", "word")
-TOOLS = ("pytest", "pytest-xdist", "hypothesis", "pyarrow", "selenium")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "pyarrow==15.0", "selenium")
 
 
 def oldest(project: dict) -> list[str]:

@@ -4,7 +4,7 @@
     python benchmarks/methods.py --resume --methods Holm boruta --scenes blocks
     python benchmarks/methods.py --report              # only the tables, from the stored rows
 
-Fifteen kinds of data (`scenes.py`), nineteen methods by their documented defaults (`selectors_of_features.py`), each in
+Sixteen kinds of data (`scenes.py`), nineteen methods by their documented defaults (`selectors_of_features.py`), each in
 its own environment, made when missing (`environments.py`), one thread each, with a limit of processor seconds for each
 fit. One row a fit, with the answer as one letter a term: everything else is computed from these when the report is
 written. For the stability of the answer the same method sees the same data without one row in twenty.
@@ -13,6 +13,7 @@ written. For the stability of the answer the same method sees the same data with
 from __future__ import annotations
 
 import functools
+import itertools
 import subprocess
 import tempfile
 from pathlib import Path
@@ -28,10 +29,12 @@ from selectors_of_features import METHODS
 FRESH = 50_000
 """Seeds below this were in view while scenes and limits were settled."""
 STABILITY = ("independent", "exact copies", "blocks", "binary, noisy copies")
-WIDE = ("binary, wide", "numbers, wide", "many rows")
+"""Where every method sees the data without one row in twenty, too."""
+WIDE = ("binary, wide", "numbers, wide", "numbers, many effects", "many rows")
 LIMIT, LIMIT_WIDE = 40, 90
 """Processor seconds a fit may take."""
-SLOW_DRAWS = 5
+STOPS = 2
+"""A method that was stopped so often on a scene is not tried there again."""
 SLOW_SCENES = (
     "no relation",
     "independent",
@@ -44,14 +47,21 @@ SLOW_SCENES = (
 """Where methods that take many seconds a fit are run."""
 ALL, PART = "all rows", "95 % of the rows"
 
-_stopped: dict[tuple[str, str], int] = {}
+
+def stops_of(file: Path, scene: str, method: str) -> int:
+    """Count the fits of a method on a scene that ran into the limit, by the rows stored so far."""
+    if not file.exists():
+        return 0
+    rows = pd.read_csv(file, usecols=["scene", "method", "why"])
+    own = rows[(rows["scene"] == scene) & (rows["method"] == method)]
+    return int(own["why"].astype(str).str.startswith("stopped").sum())
 
 
-def work(scene: str, method: str, part: str, seed: int) -> dict[str, Any]:
-    """Draw the data and ask one method; what stops or refuses a method is its answer."""
+def work(file: Path, scene: str, method: str, part: str, seed: int) -> dict[str, Any]:
+    """Draw the data and ask one method; what stops or refuses a method is its answer. `file` has the rows so far."""
     own = SCENES[scene]
-    if _stopped.get((scene, method), 0) >= 2:
-        return {"classes": "t", "cpu": np.nan, "why": "not tried again after two stops"}
+    if stops_of(file, scene, method) >= STOPS:
+        return {"classes": "t", "cpu": np.nan, "why": f"not tried again after {STOPS} stops"}
     data, _ = own.draw(seed)
     if part == PART:
         rng = np.random.default_rng([seed, 5])
@@ -67,37 +77,33 @@ def work(scene: str, method: str, part: str, seed: int) -> dict[str, Any]:
             seed=seed,
             limit=LIMIT_WIDE if scene in WIDE else LIMIT,
         )
-    why = found.get("error", "")
-    if why.startswith("stopped"):
-        _stopped[scene, method] = _stopped.get((scene, method), 0) + 1
     # a letter in front, so that a row of dashes is no number to a reader of CSV
-    return {"classes": "t" + "".join(found.get("classes", [])), "cpu": found["cpu"], "why": why}
+    return {
+        "classes": "t" + "".join(found.get("classes", [])),
+        "cpu": found["cpu"],
+        "why": found.get("error", ""),
+    }
+
+
+def draws_of(method: str, scene: str) -> int:
+    """Return how many data sets of a scene a method sees."""
+    own = METHODS[method]
+    if own.slow and scene not in SLOW_SCENES:
+        return 0
+    return own.wide if scene in WIDE else own.draws
 
 
 def tasks(args: Any) -> list[dict[str, Any]]:
-    """All fits, in an order in which a run that is stopped early has something of everything."""
+    """All fits, in an order in which a run that is stopped early has the same share of everything."""
     out = []
-    for name, scene in SCENES.items():
-        if args.scenes and name not in args.scenes:
-            continue
-        for method, own in METHODS.items():
-            if args.methods and method not in args.methods:
-                continue
-            if own.slow and name not in SLOW_SCENES:
-                continue
-            draws = min(args.seeds, SLOW_DRAWS if own.slow else min(scene.draws, own.draws))
-            again = min(draws, 2 if own.slow else 5) if name in STABILITY else 0
-            for part, count in ((ALL, draws), (PART, again)):
-                out += [
-                    {"scene": name, "method": method, "part": part, "seed": args.first + s}
-                    for s in range(count)
-                ]
-
-    def turn(task: dict[str, Any]) -> tuple[int, int]:
-        late = 3 * METHODS[task["method"]].slow + 2 * (task["scene"] in WIDE) + 2 * (task["part"] == PART)
-        return (task["seed"] - args.first + late) // 2, task["seed"]
-
-    return sorted(out, key=turn)
+    for scene, method in itertools.product(args.scenes or SCENES, args.methods or METHODS):
+        draws = min(args.seeds, draws_of(method, scene))
+        pairs = min(draws, METHODS[method].pairs) if scene in STABILITY else 0
+        for part, count in ((ALL, draws), (PART, pairs)):
+            for s in range(count):
+                task = {"scene": scene, "method": method, "part": part, "seed": args.first + s}
+                out.append(((s + 0.5) / count, task))
+    return [task for _, task in sorted(out, key=lambda one: one[0])]
 
 
 # --- what the rows say
@@ -176,9 +182,10 @@ def table_of(facts: pd.DataFrame) -> pd.DataFrame:
     return table.loc[:, (table != "").any()]
 
 
-def summary_of(facts: pd.DataFrame) -> pd.DataFrame:
-    """Means over scenes that every method of the table finished, so that no method is judged on easier data."""
-    whole = facts[(facts["part"] == ALL) & ~facts["scene"].isin([*WIDE, "curved"])]
+def summary_of(facts: pd.DataFrame, scenes_of_all: list[str]) -> pd.DataFrame:
+    """Means over scenes, of methods that are run on all of these, so that none is judged on easier data."""
+    whole = facts[(facts["part"] == ALL) & facts["scene"].isin(scenes_of_all)]
+    whole = whole[[all(draws_of(m, s) for s in scenes_of_all) for m in whole["method"]]]
     rows = []
     for method, own in whole.groupby("method", sort=False):
         scenes = own.groupby("scene", sort=False)
@@ -277,7 +284,7 @@ def figure(summary: pd.DataFrame) -> None:
                 row[x], row[y], "o", color=colours[row["asks"]], ms=8 if row["method"] == "relbounds" else 5
             )
             # methods in one place share a label
-            labels.setdefault((round(row[x] * 12), round(row[y] * 30)), []).append(row["method"])
+            labels.setdefault((round(row[x] * 9), round(row[y] * 16)), []).append(row["method"])
         for names in labels.values():
             first = here.set_index("method").loc[names[0]]
             place = (first[x], first[y])
@@ -332,11 +339,19 @@ def peer_versions() -> str:
 def report(rows: pd.DataFrame, planned: int) -> str:
     rows = rows[rows["seed"] >= FRESH] if (rows["seed"] >= FRESH).any() else rows
     facts = judged(rows)
-    summary = summary_of(facts)
+    ordinary = [name for name in SCENES if name not in (*WIDE, "curved")]
+    shared = [name for name in ordinary if name in SLOW_SCENES]
+    summary = summary_of(facts, shared)
     figure(summary)
     silent = rows[rows["classes"].astype(str).str.len() <= 1]
     seeds = f"{facts['seed'].min()}-{facts['seed'].max()}"
     notes = common.RESULTS / "methods_notes.md"
+    own = METHODS.values()
+    plan = "; ".join(
+        f"{count} data sets a scene: {', '.join(m for m, o in METHODS.items() if o.draws == count)}"
+        for count in sorted({o.draws for o in own}, reverse=True)
+    )
+    slow = ", ".join(m for m, o in METHODS.items() if o.slow)
     left = f" {len(rows)} of {planned} planned fits are in; intervals are as wide as that makes them."
     text = [
         "# Beside today's methods",
@@ -346,6 +361,10 @@ def report(rows: pd.DataFrame, planned: int) -> str:
         ),
         f"Environments of the peers: {peer_versions()}. Processor seconds of one thread; a fit may take {LIMIT} "
         f"({LIMIT_WIDE} where the scene is wide or long)." + (left if len(rows) < planned else ""),
+        "",
+        f"The plan, by what a fit costs. {plan}. On wide and long scenes {METHODS['relbounds'].wide} or fewer. On "
+        f"{len(SLOW_SCENES)} of the {len(SCENES)} scenes alone: {slow}. Dropped rows, for stability: "
+        f"{METHODS['relbounds'].pairs} pairs or fewer on {len(STABILITY)} scenes.",
         "",
         notes.read_text().strip() if notes.exists() else "",
         "",
@@ -368,11 +387,19 @@ def report(rows: pd.DataFrame, planned: int) -> str:
         "- noisy copies each carry an error of their own, so that a model with both is truly a little better: a test "
         "with enough rows finds each of them needed, and is right in its own terms.",
         "",
-        "## All scenes but the wide, the long and the curved one",
+        "## All methods, on the scenes that all of them see",
         "",
-        "Mean over scenes. ![methods](methods.png)",
+        f"Mean over {len(shared)} scenes: {'; '.join(shared)}.",
+        "",
+        "![methods](methods.png)",
         "",
         common.markdown(summary),
+        "",
+        "## Methods that are quick enough for all scenes but the wide, the long and the curved one",
+        "",
+        f"Mean over {len(ordinary)} scenes (fewer where a method gave no answer on one).",
+        "",
+        common.markdown(summary_of(facts, ordinary)),
         "",
         "## Stability: share of terms whose class changes when 5 % of the rows are dropped",
         "",
@@ -410,7 +437,8 @@ def main() -> None:
     given.add_argument("--first", type=int, default=FRESH, help="first seed")
     given.add_argument("--name", default="methods", help="name of the files in results/")
     args = given.parse_args()
-    rows = common.run(args.name, work, tasks(args), args)
+    file = common.RESULTS / f"{args.name}.csv"
+    rows = common.run(args.name, functools.partial(work, file), tasks(args), args)
     args.methods = args.scenes = None
     common.write(args.name, report(rows, len(tasks(args))))
 

@@ -1,4 +1,4 @@
-"""The data of `methods.py`: fourteen kinds whose truth is known, drawn afresh for every seed.
+"""The data of `methods.py`: sixteen kinds whose truth is known, drawn afresh for every seed.
 
 A term is "strong" (it has an effect and no stand-in), "weak" (it has an effect and a copy), "bystander" (no effect of
 its own, correlated with a term that has one) or "noise" (independent of the response and of every other kind).
@@ -29,8 +29,6 @@ class Scene:
     n: int
     d: int
     make: Callable[[np.random.Generator, int, int], Drawn]
-    draws: int = 20
-    """Draws at most: fewer where a fit takes long."""
 
     def draw(self, seed: int) -> tuple[pd.DataFrame, list[str]]:
         """Draw the data, with the response `y`, and the kind of each term."""
@@ -120,13 +118,14 @@ SCENES = {
         Scene("blocks", "ordinal", 300, 20, blocks(0.7, 1.0)),
         Scene("heavy tails", "ordinal", 200, 10, independent(1.0, 1.0, 1.0, tails=2.0)),
         Scene("factors", "ordinal", 300, 10, factors),
-        Scene("many rows", "ordinal", 2000, 20, copies(3, 2, 0.3, 0.5), draws=3),
+        Scene("many rows", "ordinal", 2000, 20, copies(3, 2, 0.3, 0.5)),
         Scene("binary", "binary", 200, 10, independent(1.2, 0.9, 0.6)),
         Scene("binary, noisy copies", "binary", 400, 20, copies(3, 3, 0.3)),
-        Scene("binary, wide", "binary", 150, 200, copies(3, 1, 0.0, 1.5), draws=5),
+        Scene("binary, wide", "binary", 150, 200, copies(3, 1, 0.0, 1.5)),
         Scene("numbers, blocks", "regression", 200, 20, blocks(0.7, 1.0)),
         Scene("numbers, exact copies", "regression", 200, 12, copies(2, 2, 0.0)),
-        Scene("numbers, wide", "regression", 200, 500, copies(3, 1, 0.0, 1.5), draws=3),
+        Scene("numbers, wide", "regression", 200, 500, copies(3, 1, 0.0, 1.5)),
+        Scene("numbers, many effects", "regression", 500, 100, independent(*[0.3] * 25)),
         Scene("curved", "binary", 400, 10, curved),
     )
 }

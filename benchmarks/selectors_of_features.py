@@ -32,20 +32,41 @@ class Method:
     call: str
     promise: str
     slow: bool = False
+    """Many seconds a fit: run on some of the scenes alone."""
     draws: int = 20
-    """Draws at most: fewer where a fit takes seconds."""
+    """Data sets a scene: fewer where a fit takes seconds."""
+    wide: int = 10
+    """The same for scenes with many columns or rows."""
+    pairs: int = 5
+    """How many of the data sets are seen once more without one row in twenty, for the stability of the answer."""
 
 
 METHODS: dict[str, Method] = {
-    "relbounds": Method("main", "both", 'rb.relbounds("y ~ .", data)', "any noise: 0.05"),
+    "relbounds": Method("main", "both", 'rb.relbounds("y ~ .", data)', "any noise: 0.05", wide=5),
     "relbounds, fdr": Method(
-        "main", "both", 'rb.relbounds("y ~ .", data, control="fdr")', "share of noise: 0.05"
+        "main",
+        "both",
+        'rb.relbounds("y ~ .", data, control="fdr")',
+        "share of noise: 0.05",
+        draws=10,
+        wide=3,
     ),
     "relbounds, published": Method(
-        "main", "both", 'rb.relbounds("y ~ .", data, **rb.published)', "none that holds"
+        "main",
+        "both",
+        'rb.relbounds("y ~ .", data, **rb.published)',
+        "none that holds",
+        draws=10,
+        wide=3,
     ),
     "relbounds, forest": Method(
-        "main", "both", 'rb.forest_relevance("y ~ .", data)', "any noise: 0.05", slow=True
+        "main",
+        "both",
+        'rb.forest_relevance("y ~ .", data)',
+        "any noise: 0.05",
+        slow=True,
+        draws=5,
+        pairs=2,
     ),
     "Holm": Method(
         "peers",
@@ -61,6 +82,7 @@ METHODS: dict[str, Method] = {
         "the same models; the term with the largest p is left out until all are at most 0.05",
         "none",
         draws=10,
+        wide=3,
     ),
     "step AIC": Method(
         "R",
@@ -97,6 +119,7 @@ METHODS: dict[str, Method] = {
         'on grades and numbers, LogisticRegressionCV() with method="predict_proba", loss=log_loss on classes',
         "any not needed: 0.05",
         draws=10,
+        wide=3,
     ),
     "LOCO": Method(
         "peers",
@@ -104,13 +127,16 @@ METHODS: dict[str, Method] = {
         "LOCOCV(model, KFold(5, shuffle=True)).fit_importance(X, y); fwer_selection(0.05) (hidimstat); models as for "
         "CFI",
         "any not needed: 0.05",
+        draws=10,
+        wide=3,
     ),
     "d0CRT": Method(
         "peers",
         "needed",
         "D0CRT(LassoCV() or an L1 LogisticRegressionCV(), screening_threshold=100).fit_importance(X, y); "
-        "fwer_selection(0.05) (hidimstat)",
+        "fwer_selection(0.05) (hidimstat); 10, its default, with 100 columns or more: of a dozen it tests one",
         "any not needed: 0.05",
+        wide=3,
     ),
     "permutation": Method(
         "peers",
@@ -119,6 +145,8 @@ METHODS: dict[str, Method] = {
         "where mean - 2 sd > 0 (scikit-learn)",
         "none",
         slow=True,
+        draws=10,
+        pairs=3,
     ),
     "boruta": Method(
         "peers",
@@ -127,9 +155,17 @@ METHODS: dict[str, Method] = {
         "numbers: RandomForestRegressor(max_depth=5)",
         "each noise: 0.05",
         slow=True,
+        draws=5,
+        pairs=2,
     ),
     "arfs": Method(
-        "arfs", "all", 'GrootCV(objective="multiclass", "binary" or "rmse").fit(X, y)', "none", slow=True
+        "arfs",
+        "all",
+        'GrootCV(objective="binary" or "rmse").fit(X, y); grades enter as numbers',
+        "none",
+        slow=True,
+        draws=5,
+        pairs=2,
     ),
     "powershap": Method(
         "peers",
@@ -138,6 +174,8 @@ METHODS: dict[str, Method] = {
         "CatBoostRegressor",
         "each noise: 0.01",
         slow=True,
+        draws=5,
+        pairs=2,
     ),
     "ranger": Method(
         "R",
@@ -146,6 +184,8 @@ METHODS: dict[str, Method] = {
         "data = data); p at most 0.05 (R)",
         "each noise: 0.05",
         slow=True,
+        draws=5,
+        pairs=2,
     ),
     "fri": Method(
         "fri",
@@ -153,6 +193,8 @@ METHODS: dict[str, Method] = {
         "FRI(ProblemName.ORDINALREGRESSION, CLASSIFICATION or REGRESSION).fit(StandardScaler().fit_transform(X), y)",
         "none that holds",
         slow=True,
+        draws=5,
+        pairs=2,
     ),
 }
 
@@ -386,7 +428,9 @@ def folds_of_importance(table: Table, name: str) -> list[str]:
         options["random_state"] = table.seed
     kind = CFICV if name == "CFI" else LOCOCV
     own = kind(model, KFold(5, shuffle=True, random_state=table.seed), **options)
-    own.fit_importance(table.standard, table.y)
+    # a column of two values is a class to hidimstat, and its values must look like it
+    two = np.array([len(np.unique(column)) == 2 for column in table.X.T])
+    own.fit_importance(np.where(two, table.X, table.standard), table.y)
     return table.by_term(np.asarray(own.fwer_selection(ALPHA)) > 0)
 
 
@@ -400,8 +444,13 @@ def d0crt(table: Table, name: str) -> list[str]:
         # the same kind of model must screen, which takes its L1 form
         model = LogisticRegressionCV(l1_ratios=(1.0,), solver="liblinear")
         options["lasso_screening"] = LogisticRegressionCV(l1_ratios=(1.0,), solver="liblinear")
-    own = D0CRT(model, screening_threshold=100, random_state=table.seed, **options)
-    own.fit_importance(table.standard, table.y - table.y.min())
+    # the default looks at a tenth of the columns, which of a dozen is one
+    screened = 100 if table.X.shape[1] < 100 else 10
+    own = D0CRT(model, screening_threshold=screened, random_state=table.seed, **options)
+    # its screening lasso has no intercept
+    own.fit_importance(
+        table.standard, table.y - (table.y.min() if table.family == "binary" else table.y.mean())
+    )
     return table.by_term(np.asarray(own.fwer_selection(ALPHA)) > 0)
 
 
@@ -432,7 +481,8 @@ def boruta(table: Table, name: str) -> list[str]:
 def arfs(table: Table, name: str) -> list[str]:
     from arfs.feature_selection.allrelevant import GrootCV
 
-    objective = {"ordinal": "multiclass", "binary": "binary", "regression": "rmse"}[table.family]
+    # its "multiclass" stops with an error beside the shap of today
+    objective = "binary" if table.family == "binary" else "rmse"
     X = pd.DataFrame(table.X, columns=[f"c{k}" for k in range(table.X.shape[1])])
     np.random.seed(table.seed % 2**32)
     found = GrootCV(objective=objective, n_jobs=1).fit(X, pd.Series(table.y - table.y.min()))

@@ -4,6 +4,9 @@ The convention: a block (paragraph, list item or table) that quotes a measured n
 ``benchmarks/results/NAME.md`` (which the site shows as its evidence), itself or through the block right before it. Each
 number of the block must occur in those files, exactly or rounded as the page rounds it. Code, inline code, link
 targets, versions and licences are not figures; nor are settings, which pages that define them may name without a link.
+
+Notes (``NAME_notes.md``) say what the tables of ``NAME.md`` show, and are written into that file when it is made: their
+figures must stand in the rest of it.
 """
 
 import re
@@ -14,6 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 RESULTS = ROOT / "benchmarks" / "results"
+NOTES = [RESULTS / f"{name}_notes.md" for name in ("methods", "real", "privileged_pays", "published")]
 # Pages with code (.Rmd) work their numbers out.
 PAGES = [README, *(page for page in sorted((ROOT / "docs").glob("**/*.md")) if "_build" not in page.parts)]
 LINK = re.compile(r"\((?:\.\./)*benchmarks/results/([\w.-]+\.(?:md|csv))(?:#[\w-]*)?\)")
@@ -90,6 +94,18 @@ def test_every_figure_of_a_page_stands_in_the_results(page):
 def test_every_linked_result_exists(page):
     for name in re.findall(r"benchmarks/results/([\w-]+\.\w+)", page.read_text()):
         assert (RESULTS / name).is_file(), f"{page.name} links to a missing file, {name}"
+
+
+@pytest.mark.parametrize("notes", NOTES, ids=lambda notes: notes.stem)
+def test_every_figure_of_notes_stands_in_the_tables_they_belong_to(notes):
+    said = notes.read_text().strip()
+    page = (RESULTS / f"{notes.stem.removesuffix('_notes')}.md").read_text()
+    assert said in page, "The notes were changed after the page was made: run its benchmark with --report."
+    rest = page.replace(said, "")
+    for block in blocks(said):
+        linked = [(RESULTS / name).read_text() for name in re.findall(r"\(([\w-]+\.md)\)", block)]
+        missing = [n for n in figures(block) if not stands_in(n, "\n".join([rest, *linked]))]
+        assert not missing, f"{missing} do not stand in the tables of {notes.stem}:\n{block}"
 
 
 @pytest.mark.parametrize(

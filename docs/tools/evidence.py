@@ -18,7 +18,7 @@ SECTIONS = {
         "real",
         "real_2018",
     ],
-    "Beside other tools": ["methods", "vs_fri", "peers", "vs_boruta"],
+    "Beside other tools": ["methods", "vs_fri"],
     "Privileged features": [
         "privileged_pays",
         "privileged_ways",

@@ -278,20 +278,27 @@ def figure(summary: pd.DataFrame) -> None:
     )
     for ax, (title, x, y, label) in zip(axes, panels, strict=True):
         here = summary.dropna(subset=[x, y])
-        labels: dict[tuple[int, int], list[str]] = {}
-        for row in here.to_dict("records"):
+        wide = max(0.5, here[x].max() * 1.25)
+        labels: list[tuple[float, float, list[str]]] = []
+        for row in here.sort_values(x).to_dict("records"):
             ax.plot(
                 row[x], row[y], "o", color=colours[row["asks"]], ms=8 if row["method"] == "relbounds" else 5
             )
             # methods in one place share a label
-            labels.setdefault((round(row[x] * 9), round(row[y] * 16)), []).append(row["method"])
-        for names in labels.values():
-            first = here.set_index("method").loc[names[0]]
-            place = (first[x], first[y])
-            ax.annotate(", ".join(names), place, xytext=(5, 3), textcoords="offset points", fontsize=7.5)
+            near = [
+                names
+                for at_x, at_y, names in labels
+                if abs(at_x - row[x]) < 0.2 * wide and abs(at_y - row[y]) < 0.03
+            ]
+            if near:
+                near[0].append(row["method"])
+            else:
+                labels.append((row[x], row[y], [row["method"]]))
+        for at_x, at_y, names in labels:
+            ax.annotate("; ".join(names), (at_x, at_y), xytext=(5, 3), textcoords="offset points", fontsize=7)
         ax.set_title(title, loc="left")
         ax.set(xlabel=f"share of {'fits with ' if x.startswith('any') else ''}{x}", ylabel=label)
-        ax.set(xlim=(-0.03, max(0.5, here[x].max() * 1.25)), ylim=(-0.03, 1.05))
+        ax.set(xlim=(-0.03, wide), ylim=(-0.03, 1.05))
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].axvline(0.05, color="#999999", lw=0.8, ls=":")
     for name, colour in colours.items():
@@ -348,10 +355,10 @@ def report(rows: pd.DataFrame, planned: int) -> str:
     notes = common.RESULTS / "methods_notes.md"
     own = METHODS.values()
     plan = "; ".join(
-        f"{count} data sets a scene: {', '.join(m for m, o in METHODS.items() if o.draws == count)}"
+        f"{count} data sets a scene: {', '.join(f'`{m}`' for m, o in METHODS.items() if o.draws == count)}"
         for count in sorted({o.draws for o in own}, reverse=True)
     )
-    slow = ", ".join(m for m, o in METHODS.items() if o.slow)
+    slow = ", ".join(f"`{m}`" for m, o in METHODS.items() if o.slow)
     left = f" {len(rows)} of {planned} planned fits are in; intervals are as wide as that makes them."
     text = [
         "# Beside today's methods",
@@ -362,7 +369,7 @@ def report(rows: pd.DataFrame, planned: int) -> str:
         f"Environments of the peers: {peer_versions()}. Processor seconds of one thread; a fit may take {LIMIT} "
         f"({LIMIT_WIDE} where the scene is wide or long)." + (left if len(rows) < planned else ""),
         "",
-        f"The plan, by what a fit costs. {plan}. On wide and long scenes {METHODS['relbounds'].wide} or fewer. On "
+        f"The plan, by what a fit costs. {plan}. On wide and long scenes {max(o.wide for o in own)} or fewer. On "
         f"{len(SLOW_SCENES)} of the {len(SCENES)} scenes alone: {slow}. Dropped rows, for stability: "
         f"{METHODS['relbounds'].pairs} pairs or fewer on {len(STABILITY)} scenes.",
         "",

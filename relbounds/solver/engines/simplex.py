@@ -6,7 +6,7 @@ set without interior has no room for the simplex's own tolerance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from relbounds.solver.engines.registry import Engine
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.reduced import Duals, Reduced, reduce
-from relbounds.solver.tolerances import AT_VERTEX, EMPTY, ROUNDING, SIMPLEX
+from relbounds.solver.tolerances import AT_VERTEX, EMPTY, PROMISED, ROUNDING, SIMPLEX
 
 
 def push_simplex(polytope: Polytope, directions: np.ndarray) -> Answer:
@@ -114,21 +114,34 @@ class Program:
 
     def minimise(self, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the point of least cost and the rows' multipliers; None where there is none."""
+        found = self._solve(cost, presolve=True) or self._solve(cost, presolve=False)
+        if found is not None and self._keeps(found[0]):
+            return found
+        # the tolerances of HiGHS are absolute, and it leaves out entries below 1e-9: a budget in units far from those of
+        # the rows asks for digits that it does not have, or is lost. Rows in units of their own are the same program.
+        size = np.maximum(abs(self.lhs).max(axis=1).toarray().ravel(), np.abs(self.rhs))
+        size[size == 0] = 1.0
+        rows = replace(self, lhs=sparse.csc_matrix(sparse.diags(1 / size) @ self.lhs), rhs=self.rhs / size)
+        again = rows._solve(cost, presolve=False)
+        return found if again is None else (again[0], again[1] / size)
+
+    def _keeps(self, x: np.ndarray) -> bool:
+        added = abs(self.lhs) @ np.abs(x) + np.abs(self.rhs)
+        return bool(np.all(self.lhs @ x - self.rhs <= PROMISED * added))
+
+    def _solve(self, cost: np.ndarray, presolve: bool) -> tuple[np.ndarray, np.ndarray] | None:
         from scipy.optimize import linprog
 
         bounds = np.column_stack([np.where(self.free, -np.inf, 0.0), np.full(cost.size, np.inf)])
-        for presolve in (True, False):
-            options = {
-                "primal_feasibility_tolerance": SIMPLEX,
-                "dual_feasibility_tolerance": SIMPLEX,
-                "presolve": presolve,
-            }
-            found = linprog(
-                cost, A_ub=self.lhs, b_ub=self.rhs, bounds=bounds, method="highs-ds", options=options
-            )
-            if found.status == 0:
-                return np.asarray(found.x), np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
-        return None
+        options = {
+            "primal_feasibility_tolerance": SIMPLEX,
+            "dual_feasibility_tolerance": SIMPLEX,
+            "presolve": presolve,
+        }
+        found = linprog(cost, A_ub=self.lhs, b_ub=self.rhs, bounds=bounds, method="highs-ds", options=options)
+        if found.status != 0:
+            return None
+        return np.asarray(found.x), np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
 
     def multipliers(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the multipliers of loss rows, hard rows and budgets."""

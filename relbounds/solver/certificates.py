@@ -264,7 +264,9 @@ def _balance(
 
 def _solve_each(M: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Solve small symmetric systems, one per direction; singular ones in the least-squares sense."""
-    unit = 1.0 / np.sqrt(np.maximum(np.einsum("bii->bi", M), 1e-300))
+    # a variable whose rows have no room cannot be helped, and dividing by none at all would overflow
+    diagonal = np.einsum("bii->bi", M)
+    unit = 1.0 / np.sqrt(np.where(diagonal > 1e-300, diagonal, np.inf))
     scaled = M * unit[:, :, None] * unit[:, None, :]
     np.einsum("bii->bi", scaled)[:] += 1e-13
     try:

@@ -104,6 +104,23 @@ def test_hardly_any_tolerance_or_none(tolerance, delta):
         assert pushed.gap.max() <= 1e-6 * polytope.size
 
 
+@pytest.mark.parametrize("factor", [1e-12, 1e9, 1e12])
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_tolerance_in_other_units(unit, factor):
+    # sets without interior: a simplex, whose tolerances are absolute, is all that is left
+    for seed, kind in enumerate(("noisy", "copied columns", "weights")):
+        model = random_model(seed, *FAMILIES[seed], kind)
+        C = 10.0 * smallest_C(model)
+        polytope = polytope_of(model, fit_baseline(model, C), 0.0, "split")
+        directions = feature_directions(model)[:6]
+        expected = np.array([plain_max(polytope, d) for d in directions])
+        other, price, times = UNITS[unit](model, factor)
+        twin = polytope_of(other, fit_baseline(other, C * price), 0.0, "split")
+        pushed = push_many(twin, directions, "auto")
+        assert np.abs(pushed.value / times - expected).max() <= 1e-6 * polytope.size
+        assert pushed.gap.max() / times <= 1e-6 * polytope.size
+
+
 def test_rows_in_pairs_without_any_loss():
     # as many columns as rows: the regression meets every row exactly, and the loss budget is 0
     rng = np.random.default_rng(0)

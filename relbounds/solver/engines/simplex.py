@@ -115,19 +115,15 @@ class Program:
     def minimise(self, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the point of least cost and the rows' multipliers; None where there is none."""
         found = self._solve(cost, presolve=True) or self._solve(cost, presolve=False)
-        if found is not None and self._keeps(found[0]):
-            return found
-        # the tolerances of HiGHS are absolute, and it leaves out entries below 1e-9: a budget in units far from those of
-        # the rows asks for digits that it does not have, or is lost. Rows in units of their own are the same program.
         size = np.maximum(abs(self.lhs).max(axis=1).toarray().ravel(), np.abs(self.rhs))
+        if found is not None and np.all(self.lhs @ found[0] - self.rhs <= PROMISED * size):
+            return found
+        # the tolerances of HiGHS are absolute, and it leaves out entries below 1e-9: a budget in units far from those
+        # of the rows asks for digits that it does not have, or is lost. Rows in units of their own are the same program
         size[size == 0] = 1.0
         rows = replace(self, lhs=sparse.csc_matrix(sparse.diags(1 / size) @ self.lhs), rhs=self.rhs / size)
         again = rows._solve(cost, presolve=False)
         return found if again is None else (again[0], again[1] / size)
-
-    def _keeps(self, x: np.ndarray) -> bool:
-        added = abs(self.lhs) @ np.abs(x) + np.abs(self.rhs)
-        return bool(np.all(self.lhs @ x - self.rhs <= PROMISED * added))
 
     def _solve(self, cost: np.ndarray, presolve: bool) -> tuple[np.ndarray, np.ndarray] | None:
         from scipy.optimize import linprog

@@ -6,19 +6,16 @@ from problems import FAMILIES, feature_directions, plain_max, random_polytope, s
 
 import relbounds as rb
 from relbounds.solver import near_rows as near
-from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import push_batch
-from relbounds.solver.engines.dispatch import certified, push_columns
-from relbounds.solver.starts import prepare
+from relbounds.solver.engines.dispatch import certified, push_columns, push_many
 
 
-def pushed_near(polytope, directions):
-    ready = prepare(polytope)
-    inside = ready.reduced.back(ready.v[None, :])[0]
-    points, duals = near.push_near(polytope, directions, inside)
-    count = len(directions)
-    answer = Answer(points, duals, np.tile(inside, (count, 1)), np.ones(count, dtype=bool))
-    return certified(polytope, directions, answer, None, "batch")
+def pushed_near(polytope, directions, monkeypatch):
+    monkeypatch.setattr(near, "MOST_SHARED", 100)
+    found = push_many(polytope, directions, "batch")
+    # rounding, which differs between processors, may end a run before its proof: the next engine is asked then
+    assert found.solver.count("batch") >= len(directions) - 1
+    return found
 
 
 @pytest.mark.parametrize("tolerance", ["split", "joint"])
@@ -28,9 +25,9 @@ def test_the_same_as_with_all_rows(family, order, delta, tolerance, monkeypatch)
     monkeypatch.setattr(near, "LEAST", 150)
     polytope, _ = random_polytope(3, family, order, "noisy", delta, tolerance, n=600, d=5)
     directions = feature_directions(polytope.model)
-    found = pushed_near(polytope, directions)
-    assert np.all(found.gap <= 1e-6 * polytope.size)
     whole = certified(polytope, directions, push_batch(polytope, directions), None, "batch")
+    found = pushed_near(polytope, directions, monkeypatch)
+    assert np.all(found.gap <= 1e-6 * polytope.size)
     assert np.max(np.abs(found.value - whole.value)) <= 1e-6 * polytope.size
     assert abs(found.value[0] - plain_max(polytope, directions[0])) <= 1.5e-6 * polytope.size
 
@@ -42,7 +39,7 @@ def test_too_few_rows_to_begin_with_are_made_up_for(width, monkeypatch):
     monkeypatch.setattr(near, "ERROR", width)
     polytope, _ = random_polytope(5, "ordinal", "explicit", "noisy", 0.05, n=800, d=6)
     directions = feature_directions(polytope.model)
-    found = pushed_near(polytope, directions)
+    found = pushed_near(polytope, directions, monkeypatch)
     assert np.all(found.gap <= 1e-6 * polytope.size)
 
 

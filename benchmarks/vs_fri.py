@@ -192,13 +192,12 @@ def report(table) -> None:  # type: ignore[no-untyped-def]
     names = [name for name in ("fri", "first", "published", "default") if name in table]
     heads = {
         "fri": "fri",
-        "first": "first version",
+        "first": "first version, papers' settings",
         "published": "published mode",
         "default": "default options",
     }
-    ratios = [(a, b) for a in ("fri", "first") for b in ("published", "default") if a in names and b in names]
-    if {"published", "default"} <= set(names):
-        ratios.append(("default", "published"))
+    pairs = (("fri", "published"), ("fri", "default"), ("first", "published"), ("default", "published"))
+    ratios = [(a, b) for a, b in pairs if a in names and b in names]
     lines = [
         "| set | " + " | ".join([heads[n] for n in names] + [f"{heads[a]} / {b}" for a, b in ratios]) + " |"
     ]

@@ -101,8 +101,18 @@ def listed(items: Iterable[object], most: int = 8) -> str:
     >>> listed(["a", "b", "c"], most=2)
     "'a', 'b' and 1 more"
     """
-    shown = [repr(v.item() if hasattr(v, "item") else v) for v in items]
-    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
+    return shortened([repr(v.item() if hasattr(v, "item") else v) for v in items], most)
+
+
+def shortened(words: Sequence[str], most: int = 8, between: str = ", ") -> str:
+    """Return words one after the other, cut short when there are many.
+
+    Examples
+    --------
+    >>> shortened(["a", "b", "c"], most=2, between="; ")
+    'a; b and 1 more'
+    """
+    return between.join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def counted(n: int, noun: str) -> str:

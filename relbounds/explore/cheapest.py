@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from relbounds.checks import is_number
-from relbounds.errors import InfeasibleError, OptionError, SolverError
+from relbounds.errors import InfeasibleError, OptionError, SolverError, shortened
 from relbounds.explore.constrain import constrain, need_bounds
 from relbounds.explore.cutting import at_most, occupied
 from relbounds.explore.naming import find_row, parents, term_rows
@@ -180,8 +180,9 @@ def read_costs(
         found[place[key]] = _cost(str(name), value)
     missing = [row.key.term for row, value in zip(rows, found, strict=True) if math.isnan(value)]
     if missing and other is None:
-        shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        raise OptionError(f"There is no cost for {shown}; add them, or give other=... for all of them.")
+        raise OptionError(
+            f"There is no cost for {shortened(missing)}; add them, or give other=... for all of them."
+        )
     rest = 0.0 if other is None else _cost("other", other)
     return np.where(np.isnan(found), rest, found)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.design import Design
-from relbounds.errors import OptionError, RelboundsWarning
+from relbounds.errors import OptionError, RelboundsWarning, shortened
 from relbounds.linear.at_most import Limits, is_wanted, proved_limits, settle, small_limits
 from relbounds.linear.chance import find_chance
 from relbounds.linear.equivalent import equivalent_models
@@ -213,9 +213,8 @@ def certificate_notes(best: Best, measured: Measured) -> list[str]:
     gaps = measured.gap / best.norm
     wide = [titles[i] for i in np.flatnonzero(~(gaps <= ZERO))]
     if wide:
-        names = ", ".join(wide[:10]) + (f" and {len(wide) - 10} more" if len(wide) > 10 else "")
         out.append(
-            f"The bounds of {names} are certified only to {np.max(gaps):.1e} of the norm; "
+            f"The bounds of {shortened(wide, 10)} are certified only to {np.max(gaps):.1e} of the norm; "
             "another solver or a larger delta may settle them."
         )
     if best.solution.certified > ZERO:

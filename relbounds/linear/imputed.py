@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from relbounds.design import Design
-from relbounds.errors import DataError
+from relbounds.errors import DataError, shortened
 from relbounds.linear.asked import RowKey
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
@@ -176,7 +176,7 @@ def _distance(one: pd.DataFrame, pooled: pd.DataFrame) -> float:
 def _note(tables: Sequence[pd.DataFrame], nearest: int) -> str:
     classes = pd.DataFrame({k: t["relevance"] for k, t in enumerate(tables)})
     differ = classes.index[classes.nunique(axis=1) > 1].tolist()
-    shown = ", ".join(map(str, differ[:8])) + (f" and {len(differ) - 8} more" if len(differ) > 8 else "")
+    shown = shortened([str(name) for name in differ])
     which = (
         f"Classes differ between them for {shown}." if differ else "Every class is the same in all of them."
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from relbounds.errors import OptionError
+from relbounds.errors import OptionError, shortened
 from relbounds.files import check_target
 from relbounds.show.citations import PAPERS, software_bibtex
 from relbounds.show.escaping import escape_html
@@ -167,8 +167,7 @@ def _classes_in_words(table: pd.DataFrame) -> list[tuple[str, str]]:
     for kind in CLASSES:
         names = list(dict.fromkeys(rows.index[rows["relevance"] == kind].astype(str)))
         if names:
-            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            found.append((kind, f"({MEANINGS[kind]}): {', '.join(names[:MOST_NAMED])}{more}"))
+            found.append((kind, f"({MEANINGS[kind]}): {shortened(names, MOST_NAMED)}"))
     return found
 
 

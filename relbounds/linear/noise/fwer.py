@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.design.design_terms import DesignTerm
+from relbounds.errors import shortened
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.noise.blocks import (
@@ -162,10 +163,9 @@ def _standin_notes(names: Sequence[str], place: Mapping[int, tuple[int, ...]]) -
     if not place:
         return ()
     each = [f"{names[t]} ({', '.join(names[k] for k in where)})" for t, where in place.items()]
-    more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
     return (
         "No effect of its own was found for these terms, but each says what others say (in brackets) and can take "
-        f"their place: {'; '.join(each[:NAMED])}{more}.",
+        f"their place: {shortened(each, NAMED, '; ')}.",
     )
 
 
@@ -173,10 +173,9 @@ def _dispensable_notes(names: Sequence[str]) -> tuple[str, ...]:
     """Say which terms are weak although an effect was found: that need not mean that another takes their place."""
     if not names:
         return ()
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (
         "An effect was found for these terms, yet some equally good models do without them, so they are weak; "
-        f"substitutes() says whether another term takes their place: {', '.join(names[:NAMED])}{more}.",
+        f"substitutes() says whether another term takes their place: {shortened(names, NAMED)}.",
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from relbounds.design import Design
 from relbounds.design.design_terms import DesignTerm
+from relbounds.errors import shortened
 from relbounds.linear.asked import RowKey
 from relbounds.linear.families import family_of
 from relbounds.linear.families.rows import FloatArray
@@ -274,10 +275,9 @@ def own_notes(own: Mapping[RowKey, float], alpha: float) -> tuple[str, ...]:
     each = [f"{key.term} ({p:.2g})" for key, p in own.items() if p > alpha]
     if not each:
         return ()
-    more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
     return (
         "Every equally good model uses these terms, but beside the other terms no effect of their own was "
-        f"shown (p-value in brackets), so they are weak: {', '.join(each[:NAMED])}{more}.",
+        f"shown (p-value in brackets), so they are weak: {shortened(each, NAMED)}.",
     )
 
 

@@ -212,7 +212,8 @@ def pair_test(
         column = (codes[here] == one).astype(float)
         part = None if cluster is None else np.asarray(cluster)[here]
         fixed = None if adjust is None else np.asarray(adjust, dtype=float).reshape(n, -1)[here]
-        found = _tails(make_terms([column], fixed), column[:, None], loads, (seed, draws, part))
+        rows = make_rows(len(here), part, column[:, None])
+        found = _tails(make_terms([column], fixed), loads, (rows, seed, draws))
         statistic[k], p[k] = found[0][0], found[1][0]
     return RowsFound(statistic, p, holm(p), draws)
 
@@ -256,7 +257,7 @@ def _each(
         statistic = observed * _signs(terms, model.residuals)
         return RowsFound(statistic, p, holm(p), moved.draws)
     base = _model(response, kept, adjust)
-    statistic, p = _tails(terms, block, make_loads(base), (seed, draws, cluster))
+    statistic, p = _tails(terms, make_loads(base), (rows, seed, draws))
     return RowsFound(statistic, p, holm(p), draws)
 
 
@@ -269,15 +270,10 @@ def _signs(terms: Terms, residuals: FloatArray) -> FloatArray:
     return sign
 
 
-def _tails(
-    terms: Terms, block: FloatArray, loads: Loads, how: tuple[int, int, NDArray | None]
-) -> tuple[FloatArray, FloatArray]:
+def _tails(terms: Terms, loads: Loads, how: tuple[Rows, int, int]) -> tuple[FloatArray, FloatArray]:
     """Return signed statistics and own tails of terms with one column each."""
-    seed, draws, cluster = how
-    n = len(block)
-    rows = make_rows(n, cluster, block)
-    observed = score_values(terms, Moved(loads, stay(n)))[0]
-    p = _own_tails(observed, lambda given: score_values(terms, given), loads, (rows, seed, draws))
+    observed = score_values(terms, Moved(loads, stay(how[0].n)))[0]
+    p = _own_tails(observed, lambda given: score_values(terms, given), loads, how)
     return observed * _signs(terms, loads.residuals), p
 
 

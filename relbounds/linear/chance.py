@@ -65,6 +65,24 @@ def find_chance(design: Design, tuning: Tuning, seed: int) -> Chance | None:
     return Chance(family.rank_name, float(value), (1 + reached) / (PERMUTATIONS + 1))
 
 
+def middle_note(design: Design, tuning: Tuning) -> str | None:
+    """Say so where predicted levels are worse than the middle level for everybody; None where they are not.
+
+    A score can order the observations well and still tell few levels apart: relevance asks for the order only.
+    """
+    if design.family != "ordinal" or design.levels is None or tuning.score is None:
+        return None
+    count = len(design.levels)
+    middle = count**2 // 4 / count  # the mean distance of the levels to the one in the middle
+    if tuning.score <= middle:
+        return None
+    return (
+        f"Predicted levels are off by {tuning.score:.2f} levels (cross-validated {tuning.metric}), the middle level "
+        f"for everybody by {middle:.2f}: the scores order the observations, but tell few levels apart. Classes of terms "
+        "rest on the order; to predict levels, take the most probable one (type=\"prob\")."
+    )
+
+
 def shuffled(n: int, cluster: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
     """Return a random order of n rows that moves whole clusters; those of one size change places.
 

@@ -11,7 +11,7 @@ import numpy as np
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning, shortened
 from relbounds.linear.at_most import Limits, is_wanted, proved_limits, settle, small_limits
-from relbounds.linear.chance import find_chance
+from relbounds.linear.chance import find_chance, middle_note
 from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.fitted import Fitted, Help
 from relbounds.linear.model import Spec, build
@@ -91,7 +91,7 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
     """Go from the best model to the table: equivalent models, bounds, noise, classes."""
     design, options, spec = best.design, best.options, best.spec
     chance = find_chance(design, best.tuning, options.seed)
-    doubt = chance.note if chance is not None else None
+    doubt = (chance.note if chance is not None else None) or middle_note(design, best.tuning)
     said = [*([doubt] if doubt else []), *best.tuning.notes, *notes]
     if not options.bounds:
         return without_bounds(best, [*said, "No bounds were asked for (bounds=False)."], help)

@@ -78,8 +78,8 @@ def middle_note(design: Design, tuning: Tuning) -> str | None:
         return None
     return (
         f"Predicted levels are off by {tuning.score:.2f} levels (cross-validated {tuning.metric}), the middle level "
-        f"for everybody by {middle:.2f}: the scores order the observations, but tell few levels apart. Classes of terms "
-        "rest on the order; to predict levels, take the most probable one (type=\"prob\")."
+        f"for everybody by {middle:.2f}: the scores order the observations, but tell few levels apart. Classes of "
+        'terms rest on the order; to predict levels, take the most probable one (type="prob").'
     )
 
 

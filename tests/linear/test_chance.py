@@ -16,7 +16,9 @@ def ratings(effect: float) -> pd.DataFrame:
     product = np.tile([0, 1], 300)
     latent = effect * product + rng.normal(size=600)
     cuts = np.quantile(latent, [0.15, 0.3, 0.45, 0.6, 0.8])
-    return pd.DataFrame({"rating": np.searchsorted(cuts, latent) + 1, "product": product, "day": rng.normal(size=600)})
+    return pd.DataFrame(
+        {"rating": np.searchsorted(cuts, latent) + 1, "product": product, "day": rng.normal(size=600)}
+    )
 
 
 def said(fit: rb.RelboundsResults) -> str:

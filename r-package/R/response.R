@@ -78,7 +78,11 @@ response_codes <- function(y, name, family, unordered = FALSE) {
     return(list(codes = unclass(y)[, 2], interval = matrix(as.double(unclass(y)), ncol = 2), levels = known, type = "between",
                 ordered = TRUE, all_levels = as.character(known)))
   }
-  if (is.matrix(y) && ncol(y) > 1) relbounds_stop(said, "has ", ncol(y), " columns; one is needed.")
+  if (is.matrix(y) && ncol(y) > 1) {
+    relbounds_stop(said, "has ", ncol(y), " columns; one is needed. Where they count cases and controls, give one row for each, ",
+                   "as in rbind(transform(data, case = 1, n = cases), transform(data, case = 0, n = controls)), and say ",
+                   "case ~ ... with frequency = n.")
+  }
   unordered <- unordered || identical(family, "nominal")
   if (is.character(y) && (unordered || length(unique(y)) == 2)) y <- factor(y)
   if (is.character(y)) {

@@ -132,3 +132,10 @@ test_that("values that are not finite are refused by name", {
   s <- transform(severity, crp = replace(crp, 1, 0))
   expect_problem(design(severity ~ log(crp), s), "'log(crp)' has infinite")
 })
+
+test_that("counts of cases and controls are told to be rows, and these work", {
+  expect_error(relbounds(cbind(ncases, ncontrols) ~ agegp + alcgp, data = esoph), "frequency = n")
+  rows <- rbind(transform(esoph, case = 1, n = ncases), transform(esoph, case = 0, n = ncontrols))
+  fit <- relbounds(case ~ agegp + alcgp, data = rows, frequency = n)
+  expect_equal(nobs(fit), sum(esoph$ncases, esoph$ncontrols))
+})

@@ -17,7 +17,7 @@ from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fit import measure_and_judge
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.noise.evidence import Evidence, Memory
+from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.ranges import not_measured
 from relbounds.linear.table import make_table
 from relbounds.linear.tolerance import find_tolerance, standard_error
@@ -162,9 +162,8 @@ def sweep_delta(
     with threadpool_limits(limits=1, user_api="blas"), warnings.catch_warnings():
         # too few probes at one tolerance is no news of its own: the noise threshold shows it
         warnings.simplefilter("ignore", RelboundsWarning)
-        memory = Memory()
         for value in deltas:
-            table, thresholds = at_delta(fitted, options.replace(delta=max(float(value), LEAST)), memory)
+            table, thresholds = at_delta(fitted, options.replace(delta=max(float(value), LEAST)))
             frames.append(table)
             noise.append(thresholds)
     index = pd.Index(deltas, name="delta")
@@ -197,10 +196,11 @@ def read_deltas(fitted: Fitted, delta: Sequence[float | str] | None) -> FloatArr
     )
 
 
-def at_delta(fitted: Fitted, options: Options, memory: Memory) -> tuple[pd.DataFrame, dict[str, float]]:
+def at_delta(fitted: Fitted, options: Options) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return the table at another tolerance, and what noise reaches there, by part.
 
-    Tests and refitted models do not depend on the tolerance and are remembered; what noise reaches in their sets does.
+    Tests and refitted models do not depend on the tolerance and are those of the fit, where it remembers them; what
+    noise reaches in their sets does.
     """
     spec, solution, delta = fitted.spec, fitted.solution, float(options.delta)
     polytope = equivalent_models(spec, solution, delta, options.tolerance)
@@ -208,12 +208,14 @@ def at_delta(fitted: Fitted, options: Options, memory: Memory) -> tuple[pd.DataF
         # rows that the larger set does not move across their kink are not moved by a part of it
         polytope = replace(polytope, active=fitted.polytope.active)
     unknown = not_measured(spec.asked)
-    evidence = Evidence(fitted.design, options, spec, solution, fitted.norm, delta, polytope, unknown, memory)
+    evidence = Evidence(
+        fitted.design, options, spec, solution, fitted.norm, delta, polytope, unknown, fitted.memory
+    )
     evidence, verdicts, found = measure_and_judge(evidence)
     table = make_table(spec.asked, solution.v, evidence.measured, fitted.norm, verdicts)
     noise = {str(key): pair[1].upper for key, pair in found.intervals.items()}
     if fitted.privileged is not None and fitted.privileged.teacher is not None:
-        taught, high = at_delta(fitted.privileged.teacher, options, Memory())
+        taught, high = at_delta(fitted.privileged.teacher, options)
         table = pd.concat([table, taught.assign(part="privileged")])
         noise["privileged"] = high.get("regular", float("nan"))
     return table, noise

@@ -56,6 +56,8 @@ class Refitted:
         The largest of the least absolute values that pairs of opposite directions have.
     good : ndarray of bool, shape (P,)
         Models for which this was found; the others have to be looked at one by one.
+    active : ndarray of bool, shape (P, R)
+        Loss rows that a model's set moves across their kinks, as far as was seen.
     """
 
     points: np.ndarray
@@ -67,6 +69,7 @@ class Refitted:
     bound: np.ndarray
     least: np.ndarray
     good: np.ndarray
+    active: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,8 @@ def push_refitted(
     points = reduced.back(v)
     size = np.abs(points[:, model.penalty > 0]).sum(axis=1)
     zero, good = np.zeros(P), np.isfinite(objective)
-    out = Refitted(points, penalty, loss, objective, size, zero, zero.copy(), zero.copy(), good)
+    active = np.zeros((P, len(model.h)), dtype=bool)
+    out = Refitted(points, penalty, loss, objective, size, zero, zero.copy(), zero.copy(), good, active)
     lossless = (B.shape[1] == 2) & (B[:, -1] <= NO_LOSS * float(core.c.sum()))
     for hard in (False, True):
         some = np.flatnonzero((lossless == hard) & good & (penalty > 0))
@@ -162,7 +166,9 @@ def push_refitted(
         out.good[some[~inside]] = False
         if inside.any():
             own = _some(*whole, inside)
-            _push_sets(out, some[inside], _Sets(*own, centred(own[0], at[inside], own[1])), d, paired)
+            sets = _Sets(*own, centred(own[0], at[inside], own[1]))
+            moved = _push_sets(out, some[inside], sets, d, paired)
+            active[np.ix_(some[inside], reduced.rows)] = True if hard else moved
     return out
 
 
@@ -251,8 +257,10 @@ def _whole(
     return fewer, Stack(G[:, :, :0], A, np.arange(P))
 
 
-def _push_sets(out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, paired: np.ndarray) -> None:
-    """Find what the models `which` reach along the directions `d` (core units) and write it down."""
+def _push_sets(
+    out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, paired: np.ndarray
+) -> np.ndarray:
+    """Find what the models `which` reach along `d` (core units) and write it down; return their active rows."""
     size = out.size[which]
     found = _Found(sets.centre.v @ d.T, np.full((which.size, len(d)), np.inf), paired, REACHED * size)
     active = _active(sets)
@@ -269,6 +277,7 @@ def _push_sets(out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, pai
             active[some] |= wrong
     out.largest[which], out.bound[which], out.least[which] = found.largest, found.bound, found.least
     out.good[which] = found.closed(LOOSE * size)
+    return active
 
 
 def _chunks(pending: np.ndarray, cost: np.ndarray) -> list[np.ndarray]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from explored import copies, privileged, severity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relbounds as rb
+from relbounds.explore.sweep_delta import sweep_delta
+from relbounds.linear.noise import blocks
+from relbounds.linear.noise.evidence import Memory
+from relbounds.linear.noise.facts import NoiseKey
+from relbounds.solver.refitted import push_refitted
 
 
 @settings(max_examples=5, deadline=None)
@@ -88,3 +94,37 @@ def test_a_class_that_rises_again_is_named_and_explained():
     (said,) = [text for text in turned.explanation if text.startswith("x4")]
     assert "weak from 0.01, irrelevant from 0.1, weak from 0.5" in said and "noise" in said
     assert said in repr(turned)
+
+
+def test_models_of_noise_are_those_that_the_fit_remembers(monkeypatch):
+    data = rb.simulate.ordinal(n=120, strong=2, weak=2, irrelevant=3, seed=4)
+    fit = rb.relbounds(data.formula, data.data, seed=1)._fitted
+    anew = sweep_delta(replace(fit, memory=Memory()), [0.01, fit.delta])
+    monkeypatch.setattr(blocks, "best_refitted", _never)
+    known = sweep_delta(fit, [0.01, fit.delta])
+    assert known.noise.equals(anew.noise)
+    assert known.table.equals(anew.table)
+
+
+def _never(*_):
+    raise AssertionError("noise was fitted again")
+
+
+def test_the_least_use_of_a_permuted_factor_is_the_same_on_the_rows_that_were_seen_to_move(monkeypatch):
+    rng = np.random.default_rng(5)
+    site = rng.choice(list("abcd"), size=900)
+    x = rng.standard_normal(900)
+    grade = np.digitize(x + rng.standard_normal(900), [-0.5, 0.5]) + 1
+    data = pd.DataFrame({"grade": pd.Categorical(grade, ordered=True), "x": x, "site": site})
+    # at so small a tolerance the models of permuted data need what chance made of the factor
+    fit = rb.relbounds("grade ~ x + C(site)", data, C=0.1, delta=1e-4, seed=1)._fitted
+    low = fit.noise.populations[NoiseKey("regular")].lower
+    assert low.max() > 1e-3
+
+    def forget(*args, **options):
+        found = push_refitted(*args, **options)
+        return replace(found, active=np.ones_like(found.active))
+
+    monkeypatch.setattr(blocks, "push_refitted", forget)
+    again = rb.relbounds("grade ~ x + C(site)", data, C=0.1, delta=1e-4, seed=1)._fitted
+    assert again.noise.populations[NoiseKey("regular")].lower == pytest.approx(low, abs=3e-6)

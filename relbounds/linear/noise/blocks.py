@@ -171,14 +171,20 @@ def refit_together(
             out.append(None)
         else:
             B = budgets(*(x[[i]] for x in (found.penalty, found.loss, found.objective)))[2][0]
-            least = max(
-                float(found.least[i]), _least_of_terms(task, evidence, changes.take(np.array([i])), v, B)
-            )
-            out.append(BlockValues(max(float(found.largest[i]), 0.0), least))
+            place = changes.take(np.array([i]))
+            least = _least_of_terms(task, evidence, place, v, B, found.active[i])
+            out.append(BlockValues(max(float(found.largest[i]), 0.0), max(float(found.least[i]), least)))
     return out
 
 
-def _least_of_terms(task: Together, evidence: Evidence, own: Columns, v: FloatArray, B: FloatArray) -> float:
+def _least_of_terms(
+    task: Together,
+    evidence: Evidence,
+    own: Columns,
+    v: FloatArray,
+    B: FloatArray,
+    active: NDArray[np.bool_],
+) -> float:
     """Return the largest least relevance of terms with several columns: programs of their own, where they are used."""
     size = ZERO * task.spec.norm_of(v)
     rows = [row for row in task.rows if not row.signed and max(abs(f.at(v)) for f in row.functionals) > size]
@@ -187,7 +193,7 @@ def _least_of_terms(task: Together, evidence: Evidence, own: Columns, v: FloatAr
     model = put_columns(task.spec.model, own)
     joint = (evidence.solution.C, float(B[0])) if B.size == 1 else None
     norm, loss = (None, None) if B.size == 1 else (float(B[0]), float(B[1]))
-    polytope = Polytope(model, norm=norm, loss=loss, joint=joint, start=v)
+    polytope = Polytope(model, norm=norm, loss=loss, joint=joint, start=v, active=active)
     needed = [row for row in rows if not _dispensable(polytope, row, v)]
     return max((least(polytope, row, evidence.options.solver) for row in needed), default=0.0)
 

@@ -48,7 +48,7 @@ REFITS = 19
 # More are fitted where alpha is smaller, down to this: they show noise, they decide nothing.
 RAREST = 0.01
 # Entries of all refits of one run: larger ones are several, which processes can share.
-RUN = 400_000
+RUN = 2_000_000
 # Stand-ins that a note names.
 NAMED = 8
 

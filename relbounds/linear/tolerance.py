@@ -142,7 +142,7 @@ def resample_models(design: Design, spec: Spec, solution: Solution, options: Opt
             run(
                 _refit_priced,
                 [prices[i : i + size] for i in range(0, REFITS, size)],
-                shared=(spec.model, C),
+                shared=(spec.model, C, solution.v),
                 n_jobs=options.n_jobs,
                 client=options.client,
             )
@@ -156,10 +156,10 @@ def resample_models(design: Design, spec: Spec, solution: Solution, options: Opt
     return Resampled(excess * rate, longer * np.sqrt(rate), rows)
 
 
-def _refit_priced(prices: FloatArray, shared: tuple[Model, float]) -> FloatArray:
+def _refit_priced(prices: FloatArray, shared: tuple[Model, float, FloatArray]) -> FloatArray:
     """Fit a model again with each of several sets of row prices."""
-    model, C = shared
-    return fit_weighted(model, C, prices, ROUGH)
+    model, C, best = shared
+    return fit_weighted(model, C, prices, ROUGH, near=best)
 
 
 def _refit(factors: FloatArray, shared: tuple[Design, ModelKind, float]) -> FloatArray:

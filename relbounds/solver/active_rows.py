@@ -81,13 +81,32 @@ def first_active(polytope: Polytope) -> np.ndarray:
     if FEW >= R or is_lossless(polytope):
         return np.ones(R, dtype=bool)
     margin = np.abs(model.G @ polytope.start - model.h)
-    chosen = np.zeros(R, dtype=bool)
-    chosen[np.argsort(margin, kind="stable")[: max(int(SHARE * R), 4 * model.q)]] = True
-    # every free variable keeps rows on either side, or the relaxation could run away along it
-    for j in np.flatnonzero(model.penalty <= 0):
+    return nearest_rows(model.G[:, model.penalty <= 0], margin, max(int(SHARE * R), 4 * model.q))
+
+
+def nearest_rows(free: np.ndarray, distance: np.ndarray, count: int) -> np.ndarray:
+    """Return about as many rows as asked for, the nearest ones.
+
+    Parameters
+    ----------
+    free : ndarray, shape (R, k)
+        The rows' entries of the free variables. Each of these keeps rows on either side, or a relaxation could run
+        away along it.
+    distance : ndarray, shape (R,)
+        How far each row is from its kink.
+    count : int
+
+    Examples
+    --------
+    >>> nearest_rows(np.ones((12, 1)), np.arange(12.0), 2).sum()
+    np.int64(10)
+    """
+    chosen = np.zeros(distance.size, dtype=bool)
+    chosen[np.argsort(distance, kind="stable")[:count]] = True
+    for column in free.T:
         for sign in (1.0, -1.0):
-            side = np.flatnonzero(sign * model.G[:, j] > 0)
-            chosen[side[np.argsort(margin[side], kind="stable")[:10]]] = True
+            side = np.flatnonzero(sign * column > 0)
+            chosen[side[np.argsort(distance[side], kind="stable")[:10]]] = True
     return chosen
 
 

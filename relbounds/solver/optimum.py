@@ -30,11 +30,14 @@ from relbounds.solver.pricing import (
 from relbounds.solver.reduced import Duals, Reduced, reduce
 from relbounds.solver.starts import find_inside
 from relbounds.solver.tolerances import EXACT, FACE, LEFT_OUT, NEGLIGIBLE, OPTIMAL, TOUCHING
+from relbounds.solver.working_rows import MANY, WorkingRows
 
 # Entries of one array of a batch; more C than fit are run one batch after the other.
 ENTRIES = 4_000_000
 # Folds are worked on together while all their rows and C make up no more entries than this.
 TOGETHER = 100_000
+# Which of many rows are of use to folds is asked of the model of all of them, at this accuracy.
+NEARLY = 1e-2
 # Which of many columns are of use at all is asked at this accuracy.
 ROUGH = 1e-4
 
@@ -173,6 +176,11 @@ def fit_folds(model: Model, Cs: Sequence[float], prices: np.ndarray, gap: float 
     prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
     path = np.asarray(Cs, dtype=float)
     out = np.empty((len(prices), path.size, model.q))
+    if model.h.size >= MANY and len(prices) > 1 and not more_than_few(model):
+        whole = np.tile(prices.max(axis=0), (path.size, 1))
+        for i, near in enumerate(_weighted(model, path, whole, NEARLY, None)[0]):
+            out[:, i] = fit_weighted(model, path[i], prices, gap, near=near)
+        return out
     # a large fold is quicker without the rows it leaves out, small ones together
     step = max(1, TOGETHER // max(path.size * model.h.size, 1))
     for first in range(0, len(prices), step):
@@ -190,6 +198,7 @@ def fit_weighted(
     gap: float = 1e-4,
     *,
     linear: np.ndarray | None = None,
+    near: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the optimal variables for each row of `prices`: the same rows, priced otherwise.
 
@@ -207,6 +216,8 @@ def fit_weighted(
         Relative accuracy of the objective.
     linear : ndarray, shape (B, q), optional
         The linear part of the loss of each problem, where it changes with the prices.
+    near : ndarray, shape (q,), optional
+        A model that is likely to be near all of them: it tells which of many rows need be looked at.
 
     Returns
     -------
@@ -232,11 +243,36 @@ def fit_weighted(
             return _weighted(model_with(model, chosen), each[some], prices[some], gap, None)
 
         return fit_few(model, Problems(each, prices), solve, gap)
+    if near is not None and linear is None and model.h.size >= MANY:
+        return _weighted_near(model, each, prices, gap, near)
     return _weighted(model, each, prices, gap, linear)[0]
 
 
+def _weighted_near(
+    model: Model, each: np.ndarray, prices: np.ndarray, gap: float, near: np.ndarray
+) -> np.ndarray:
+    """Return the optimal variables for each row of prices, solved on the rows whose kinks are near a model's."""
+    tiny = TOUCHING * model.height
+    rows = WorkingRows(model.G @ near - model.h, model.G[:, model.penalty <= 0], tiny)
+    out, left = np.empty((len(prices), model.q)), np.arange(len(prices))
+    while left.size:
+        some, held = rows.active, np.where(rows.linear, prices[left], 0.0)
+        fewer = replace(model, G=model.G[some], h=model.h[some], c=model.c[some])
+        linear, constant = model.linear - held @ model.G, held @ model.h
+        found = _weighted(fewer, each[left], prices[left][:, some], gap, linear, constant)[0]
+        out[left] = found
+        margin = np.where(prices[left] > 0, found @ model.G.T - model.h, 0.0)
+        left = left[rows.join(margin)]
+    return out
+
+
 def _weighted(
-    model: Model, each: np.ndarray, prices: np.ndarray, gap: float, linear: np.ndarray | None
+    model: Model,
+    each: np.ndarray,
+    prices: np.ndarray,
+    gap: float,
+    linear: np.ndarray | None,
+    constant: np.ndarray | None = None,
 ) -> Found:
     """Return the optimal variables for each row of prices, and the multipliers of loss rows and hard rows."""
     reduced = priced_core(replace(model, c=prices.max(axis=0, initial=0.0)))
@@ -258,7 +294,7 @@ def _weighted(
             -each[here, None] * slopes[here],
             start,
             np.full(B, -1.0),
-            stop=accurate(core, slopes[here], gap),
+            stop=accurate(core, slopes[here], gap, 0.0 if constant is None else constant[here]),
         )
         out[here] = reduced.back(states.v)
         duals = reduced.duals(states.z4, states.alpha, states.lam)
@@ -379,15 +415,19 @@ def _fit_all(model: Model, prices: np.ndarray, accuracy: float, exact: bool) -> 
     return found
 
 
-def accurate(core: Core, linear: np.ndarray, accuracy: float) -> interior.Stop:
+def accurate(
+    core: Core, linear: np.ndarray, accuracy: float, constant: np.ndarray | float = 0.0
+) -> interior.Stop:
     """Return a rule that stops problems whose gap is a small share of their objective.
 
-    `linear` (B, q) is the linear part of each problem's loss, in core units.
+    `linear` (B, q) is the linear part of each problem's loss, in core units; `constant` (B,) what it has beside.
     """
+    beside = np.broadcast_to(constant, len(linear))
 
     def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         # what the products leave of the objective is its dual value
-        scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(_dot(at.v, linear[at.which]))
+        fixed = beside[at.which] + _dot(at.v, linear[at.which])
+        scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(fixed)
         scale += at.price * interior.paid(at.xi, core.c if at.own is None else at.own) if core.rows else 0.0
         return (gap <= accuracy * scale) & (lack <= accuracy * scale)
 

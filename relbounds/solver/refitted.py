@@ -20,9 +20,10 @@ from relbounds.solver.model import Model
 from relbounds.solver.optimum import accurate, priced_core, priced_start
 from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.reduced import Reduced
-from relbounds.solver.stack import Stack
+from relbounds.solver.stack import Stack, count_apart
 from relbounds.solver.starts import room_of, strictly
 from relbounds.solver.tolerances import NO_LOSS, OPTIMAL, TOUCHING
+from relbounds.solver.working_rows import MANY, WorkingRows
 
 # Entries of one array of a run of directions.
 ENTRIES = 60_000
@@ -80,8 +81,10 @@ class BestRefitted:
     begin: np.ndarray
 
 
-def best_refitted(model: Model, C: float, columns: Columns) -> BestRefitted:
+def best_refitted(model: Model, C: float, columns: Columns, near: np.ndarray | None = None) -> BestRefitted:
     """Return the best models, for several calls of :func:`push_refitted` with other budgets.
+
+    A model `near` all of them, as the one of the columns that are replaced, tells which of many rows need be looked at.
 
     Examples
     --------
@@ -92,7 +95,12 @@ def best_refitted(model: Model, C: float, columns: Columns) -> BestRefitted:
     (1, 2)
     """
     reduced = priced_core(model)
-    return BestRefitted(*_best(reduced, _stacked(reduced, columns), C))
+    stack = _stacked(reduced, columns)
+    if near is None or reduced.core.rows < MANY:
+        return BestRefitted(*_best(reduced, stack, C))
+    v = reduced.into(near)
+    v[np.unique(reduced.columns(columns).index)] = 0.0
+    return BestRefitted(*_best_near(reduced, stack, C, v))
 
 
 def push_refitted(
@@ -160,7 +168,8 @@ def push_refitted(
             continue
         # without loss every row is met, and what the norm has room for meets all of them with room to spare
         at = v[some] * (0.5 + 0.5 * B[some, :1] / penalty[some, None]) if hard else v[some]
-        whole = _whole(core, stack.G[some], (p, l, B[some]), hard)
+        rows = replace(stack, G=stack.G[some], owner=np.arange(some.size))
+        whole = _whole(core, rows, (p, l, B[some]), hard)
         at = _apart(*whole, at, begin)
         inside = strictly(whole[0], at, whole[1])
         out.good[some[~inside]] = False
@@ -178,18 +187,42 @@ def _stacked(reduced: Reduced, columns: Columns) -> Stack:
     P = len(columns)
     G = np.tile(reduced.core.G.T, (P, 1, 1))
     G[own.each, own.index] = own.G
-    return Stack(G, None, np.arange(P))
+    return Stack(G, None, np.arange(P), apart=count_apart(reduced.core.G, np.unique(own.index)))
 
 
-def _best(reduced: Reduced, stack: Stack, C: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best models in core units, and the common point they were sought from, away from hard rows."""
+def _best(
+    reduced: Reduced,
+    stack: Stack,
+    C: float,
+    linear: np.ndarray | float = 0.0,
+    constant: np.ndarray | float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best models in core units, and the common point they were sought from, away from hard rows.
+
+    `linear` (P, q) and `constant` are what the loss has beside that of its rows.
+    """
     core, P = reduced.core, len(stack.owner)
     start = priced_start(core, reduced, np.full(P, C), np.full(P, 0.5), np.full(P, np.inf))
-    nothing = np.zeros((P, core.q))
+    slopes = np.broadcast_to(linear, (P, core.q))
     # the sets are as wide as delta: what the best models lack must not be seen in them
-    stop = accurate(core, nothing, 0.1 * OPTIMAL)
+    stop = accurate(core, slopes, 0.1 * OPTIMAL, constant)
     begin = start.v[:1].copy()
-    return interior.solve(core, nothing, start, np.full(P, -1.0), columns=stack, stop=stop).v, begin
+    return interior.solve(core, -C * slopes, start, np.full(P, -1.0), columns=stack, stop=stop).v, begin
+
+
+def _best_near(reduced: Reduced, stack: Stack, C: float, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same, solved on the rows whose kinks are near those of a model."""
+    core = reduced.core
+    rows = WorkingRows(core.G @ near - core.h, core.G[:, core.pen.size :], TOUCHING)
+    out, left, begin = np.empty((len(stack.owner), core.q)), np.arange(len(stack.owner)), near
+    while left.size:
+        some, held = rows.active, np.where(rows.linear, core.c, 0.0)
+        fewer = replace(core, G=core.G[some], h=core.h[some], c=core.c[some])
+        own = replace(stack, G=stack.G[left][:, :, some], owner=np.arange(left.size))
+        linear, constant = -(stack.G[left] @ held), float(held @ core.h)
+        out[left], begin = _best(replace(reduced, core=fewer), own, C, linear, constant)
+        left = left[rows.join(stack.of(left).times(out[left]) - core.h)]
+    return out, begin
 
 
 def _apart(core: Core, stack: Stack, v: np.ndarray, begin: np.ndarray) -> np.ndarray:
@@ -228,19 +261,19 @@ class _Sets:
 def _some(core: Core, stack: Stack, some: np.ndarray) -> tuple[Core, Stack]:
     A = None if stack.A is None else stack.A[some]
     B = core.B[some]
-    return replace(core, B=B), Stack(stack.G[some], A, np.arange(len(B)))
+    return replace(core, B=B), replace(stack, G=stack.G[some], A=A, owner=np.arange(len(B)))
 
 
 def _whole(
-    core: Core, G: np.ndarray, budgets: tuple[np.ndarray, np.ndarray, np.ndarray], hard: bool
+    core: Core, stack: Stack, budgets: tuple[np.ndarray, np.ndarray, np.ndarray], hard: bool
 ) -> tuple[Core, Stack]:
     """Return the sets of all models with all of their rows, which are hard where no loss is allowed."""
     p, l, B = budgets
-    P = len(G)
     if not hard:
         Lin = np.zeros((p.size, core.q))
-        return replace(core, p=p, l=l, Lin=Lin, B=B), Stack(G, None, np.arange(P))
-    A = np.concatenate([np.tile(core.A.T, (P, 1, 1)), G], axis=2)
+        return replace(core, p=p, l=l, Lin=Lin, B=B), stack
+    G = stack.G
+    A = np.concatenate([np.tile(core.A.T, (len(G), 1, 1)), G], axis=2)
     none = np.zeros(0)
     fewer = replace(
         core,
@@ -254,7 +287,7 @@ def _whole(
         Lin=np.zeros((1, core.q)),
         B=B[:, :1],
     )
-    return fewer, Stack(G[:, :, :0], A, np.arange(P))
+    return fewer, Stack(G[:, :, :0], A, stack.owner)
 
 
 def _push_sets(
@@ -430,7 +463,7 @@ def _fewer(whole: _Sets, active: np.ndarray) -> tuple[Core, Stack, np.ndarray, n
     G = np.take_along_axis(stack.G, order[:, None, :], axis=2)
     B = core.B - np.multiply.outer(weights @ core.h, core.l)
     fewer = replace(core, h=core.h[order], c=core.c[order], B=B)
-    return fewer, Stack(G, None, stack.owner, linear), held, kept
+    return fewer, replace(stack, G=G, linear=linear), held, kept
 
 
 class _Race:

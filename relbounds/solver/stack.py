@@ -11,6 +11,29 @@ from functools import cached_property
 
 import numpy as np
 
+# Fewer columns than this are not worth being told apart.
+FEW_APART = 8
+
+
+def count_apart(matrix: np.ndarray, own: np.ndarray) -> int:
+    """Return how many of the last columns no row uses two of, none of them among the columns `own`; 0 for a few.
+
+    Examples
+    --------
+    >>> count_apart(np.hstack([np.ones((9, 2)), np.eye(9)]), np.array([0]))
+    9
+    """
+    used = np.zeros(len(matrix), dtype=bool)
+    q = matrix.shape[1]
+    count = 0
+    while count < q and q - 1 - count not in own:
+        column = matrix[:, q - 1 - count] != 0
+        if (used & column).any():
+            break
+        used |= column
+        count += 1
+    return count if count >= FEW_APART else 0
+
 
 @dataclass(frozen=True)
 class Stack:
@@ -26,6 +49,9 @@ class Stack:
         The problem of each direction, in ascending order.
     linear : ndarray, shape (P, q), or None
         The linear part of each problem's loss; None where there is none.
+    apart : int, optional
+        No loss row uses two of so many of the last columns, as it is with thresholds: their products need not be
+        formed.
 
     Examples
     --------
@@ -42,6 +68,7 @@ class Stack:
     A: np.ndarray | None
     owner: np.ndarray
     linear: np.ndarray | None = None
+    apart: int = 0
 
     @property
     def slopes(self) -> np.ndarray | None:
@@ -80,12 +107,26 @@ class Stack:
         """Return ``G' diag(D_b) G`` (or that of ``A``) for every direction, shape (B, q, q)."""
         matrix = self._matrix(hard)
         q = matrix.shape[1]
+        if self.apart and not hard:
+            return self._gram_apart(D)
         if self._each:
             return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))
         out = np.empty((len(D), q, q))
         for p, first, last in self._runs:
             weighted = (matrix[p] * D[first:last, None, :]).reshape(-1, matrix.shape[2])
             np.matmul(weighted, matrix[p].T, out=out[first:last].reshape(-1, q))
+        return out
+
+    def _gram_apart(self, D: np.ndarray) -> np.ndarray:
+        """Return the same where the last columns are used one at a time."""
+        q, s = self.G.shape[1], self.G.shape[1] - self.apart
+        out = np.zeros((len(D), q, q))
+        for p, first, last in self._runs:
+            matrix = self.G[p]
+            weighted = (matrix[:s] * D[first:last, None, :]).reshape(-1, matrix.shape[1])
+            out[first:last, :s] = np.matmul(weighted, matrix.T).reshape(-1, s, q)
+            out.reshape(-1, q * q)[first:last, s * (q + 1) :: q + 1] = D[first:last] @ np.square(matrix[s:]).T
+        out[:, s:, :s] = out[:, :s, s:].transpose(0, 2, 1)
         return out
 
     def _matrix(self, hard: bool) -> np.ndarray:

@@ -161,7 +161,7 @@ def refit_together(
     budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
     changes = stack_columns(own, model)
     asked = ("refits", tuple(columns), hash(values.tobytes()))
-    best = evidence.memory.recall(asked, lambda: best_refitted(model, C, changes))
+    best = evidence.memory.recall(asked, lambda: best_refitted(model, C, changes, evidence.solution.v))
     found = push_refitted(model, C, changes, budgets, task.directions, task.paired, best=best)
     out: list[BlockValues | None] = []
     for i, v in enumerate(found.points):

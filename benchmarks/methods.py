@@ -265,51 +265,48 @@ def stability_of(facts: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure(summary: pd.DataFrame) -> None:
+    """One row a method, one panel a column of the table."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    colours = {"both": "#0b5394", "needed": "#e69138", "model": "#6aa84f", "all": "#a64d79"}
-    fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained")
-    panels = (
-        ("Relevant at all?", "any noise called relevant", "relevant found", "share of relevant terms found"),
-        ("Needed?", "replaceable called needed", "needed found", "share of needed terms found"),
+    asks = {
+        "both": ("#0b5394", "asks: relevant? needed?"),
+        "all": ("#a64d79", "asks: relevant?"),
+        "needed": ("#e69138", "asks: needed?"),
+        "model": ("#6aa84f", "asks: one good model"),
+    }
+    panels = {
+        "relevant found": "relevant\nfound",
+        "copies found": "copies\nfound",
+        "any noise called relevant": "fits with noise\ncalled relevant",
+        "needed found": "needed\nfound",
+        "replaceable called needed": "replaceable\ncalled needed",
+        "seconds": "seconds\na fit",
+    }
+    rows = np.arange(len(summary))[::-1]
+    colour = [asks[question][0] for question in summary["asks"]]
+    fig, axes = plt.subplots(
+        1, len(panels), figsize=(10, 0.27 * len(rows) + 1.2), sharey=True, layout="constrained"
     )
-    for ax, (title, x, y, label) in zip(axes, panels, strict=True):
-        here = summary.dropna(subset=[x, y])
-        wide = max(0.5, here[x].max() * 1.25)
-        labels: list[tuple[float, float, list[str]]] = []
-        for row in here.sort_values(x).to_dict("records"):
-            ax.plot(
-                row[x], row[y], "o", color=colours[row["asks"]], ms=8 if row["method"] == "relbounds" else 5
-            )
-            # methods in one place share a label
-            near = [
-                names
-                for at_x, at_y, names in labels
-                if abs(at_x - row[x]) < 0.2 * wide and abs(at_y - row[y]) < 0.03
-            ]
-            if near:
-                near[0].append(row["method"])
-            else:
-                labels.append((row[x], row[y], [row["method"]]))
-        for at_x, at_y, names in labels:
-            ax.annotate("; ".join(names), (at_x, at_y), xytext=(5, 3), textcoords="offset points", fontsize=7)
-        ax.set_title(title, loc="left")
-        ax.set(xlabel=f"share of {'fits with ' if x.startswith('any') else ''}{x}", ylabel=label)
-        ax.set(xlim=(-0.03, wide), ylim=(-0.03, 1.05))
-        ax.spines[["top", "right"]].set_visible(False)
-    axes[0].axvline(0.05, color="#999999", lw=0.8, ls=":")
-    for name, colour in colours.items():
-        text = {
-            "both": "asks both",
-            "needed": "asks: needed?",
-            "model": "asks: one good model",
-            "all": "asks: relevant?",
-        }
-        axes[1].plot([], [], "o", color=colour, label=text[name])
-    axes[1].legend(frameon=False, fontsize=8, loc="lower right")
+    for ax, (column, title) in zip(axes, panels.items(), strict=True):
+        ax.hlines(rows, 0, 1, color="#eeeeee", lw=0.8, transform=ax.get_yaxis_transform(), zorder=0)
+        ax.scatter(summary[column], rows, color=colour, s=28)
+        ax.set_title(title, fontsize=9)
+        ax.tick_params(labelsize=8)
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        if column == "seconds":
+            ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:g}")
+        else:
+            ax.set(xlim=(-0.05, 1.05), xticks=(0, 0.5, 1))
+    axes[2].axvline(0.05, color="#999999", lw=0.8, ls=":")
+    axes[0].set_yticks(rows, summary["method"], fontsize=9)
+    axes[0].set_ylim(-0.7, len(rows) - 0.3)
+    dots = [plt.Line2D([], [], marker="o", ls="", color=c, label=text) for c, text in asks.values()]
+    fig.legend(handles=dots, loc="outside lower center", ncols=len(dots), frameon=False, fontsize=9)
     fig.savefig(common.RESULTS / "methods.png", dpi=140)
     plt.close(fig)
 
@@ -399,6 +396,8 @@ def report(rows: pd.DataFrame, planned: int) -> str:
         f"Mean over {len(shared)} scenes: {'; '.join(shared)}.",
         "",
         "![methods](methods.png)",
+        "",
+        "Dotted: 0.05. No dot: the method does not ask this.",
         "",
         common.markdown(summary),
         "",

@@ -382,7 +382,7 @@ def accuracy_study() -> pd.DataFrame:
 def fixed_study() -> pd.DataFrame:
     """The options of either grid that errs least over all trials, the same for all of them: what is there to find.
 
-    `others`: in every trial the options that errs least in the other trials.
+    `others`: in every trial the setting that errs least in the other trials.
     """
     records = []
     for study, trials in TRIALS.items():
@@ -560,8 +560,8 @@ needs the test labels; it is no result, but says what the published numbers can 
 - A gain appears when every trial takes the best point on its test rows from either grid: that of the modelled slacks
   has 12 to 40 times as many points, hence the lower minimum. How the published parameters were chosen beyond "5-fold
   cross-validation" cannot be told from here.
-- With one options for all trials (modelled slacks on the thinned grid) no study shows a gain beyond chance. First the
-  options that errs least over all trials together, which still needs the test labels; then, for each trial, the one
+- With one setting for all trials (modelled slacks on the thinned grid) no study shows a gain beyond chance. First the
+  setting that errs least over all trials together, which still needs the test labels; then, for each trial, the one
   that errs least in the others:
 
 {by_fixed(fixed)}

@@ -26,9 +26,7 @@ def look_ahead(evidence: Evidence) -> frozenset[int]:
         chosen = np.flatnonzero(many_terms(evidence, terms).p_adjusted <= evidence.options.alpha).tolist()
     else:
         score, stands = score_terms(evidence, terms, response_of(evidence))
-        level = evidence.options.alpha * (1 - SHARE)
-        aside = [t for t, p in zip(stands.left, stands.p_adjusted, strict=True) if p <= level]
-        chosen = [*score.order, *aside]
+        chosen = [*score.order, *stands.aside(evidence.options.alpha * (1 - SHARE))]
     keys = {RowKey(terms[t].part, terms[t].name) for t in chosen}
     return frozenset(i for i, row in enumerate(evidence.spec.asked) if row.key in keys)
 

@@ -125,8 +125,7 @@ def test_terms(
     # only what some equivalent model does without can be replaced
     dispensable = evidence.measured.lower[places] <= ZERO * evidence.norm
     free = [t for t, branch in zip(stands.left, stands.place, strict=True) if dispensable[list(branch)].any()]
-    level = evidence.options.alpha * (1 - SHARE)
-    aside = tuple(t for t, p in zip(stands.left, stands.p_adjusted, strict=True) if p <= level)
+    aside = stands.aside(evidence.options.alpha * (1 - SHARE))
     noise = set(stands.left) - set(aside)
     # a term that says what needed ones say is held against noise like any other; where nothing looks like noise,
     # permuted stand-ins show what noise in their place would reach

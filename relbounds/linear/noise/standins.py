@@ -12,12 +12,14 @@ The largest is compared with the permuted maxima, over all terms and all branche
 beyond them is set aside, and so on with the rest. A score depends on its own term, the kept ones and the response
 only, so the same permutations serve every step, and the chance that any term of noise is set aside is at most the
 level.
+
+A term whose columns span what those of a kept one span needs no test: whatever is said of the one holds for the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +65,8 @@ class StandIns:
     p_adjusted : array
         With the promise for all terms together.
     draws : int
+    twins : mapping
+        For a term that is an exact copy of a kept one: that one.
     """
 
     left: tuple[int, ...]
@@ -71,6 +75,12 @@ class StandIns:
     p: FloatArray
     p_adjusted: FloatArray
     draws: int
+    twins: Mapping[int, int] = field(default_factory=dict)
+
+    def aside(self, level: float) -> tuple[int, ...]:
+        """Return the terms that say what kept ones say."""
+        passed = {t for t, p in zip(self.left, self.p_adjusted, strict=True) if p <= level}
+        return tuple(t for t in self.left if t in passed or t in self.twins)
 
 
 def standin_test(
@@ -135,7 +145,33 @@ def standin_test(
         # as in the score part: observations of a cluster are not independent, so terms need a common scale
         values = values / np.maximum(np.sqrt(np.mean(values**2, axis=0)), 1e-300)
     own = (1 + np.sum(values[1:] >= values[0] * (1 - TIE), axis=0)) / len(values)
-    return StandIns(left, place, values[0], own, step_down(values[0], values[1:]), len(values) - 1)
+    adjusted = step_down(values[0], values[1:])
+    return StandIns(left, place, values[0], own, adjusted, len(values) - 1, twins_of(arrays, left, kept))
+
+
+def twins_of(blocks: Sequence[FloatArray], left: Sequence[int], kept: Sequence[int]) -> dict[int, int]:
+    """Return, for terms whose columns span what those of a kept term span, that kept term.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(50, 2))
+    >>> twins_of([x[:, :1], x[:, 1:], 1 - 2 * x[:, :1], x], left=[2, 3], kept=[0, 1])
+    {2: 0}
+    """
+    out: dict[int, int] = {}
+    for k in kept:
+        base = basis_of(blocks[k] - blocks[k].mean(axis=0))
+        same = [t for t in left if blocks[t].shape[1] == blocks[k].shape[1] and t not in out]
+        if not same or not base.size:
+            continue
+        columns = np.hstack([blocks[t] for t in same])
+        columns = columns - columns.mean(axis=0)
+        rest = np.linalg.norm(columns - base @ (base.T @ columns), axis=0)
+        inside = (rest <= TIE * np.linalg.norm(columns, axis=0)).reshape(len(same), -1).all(axis=1)
+        for t in np.array(same)[inside].tolist():
+            if basis_of(blocks[t] - blocks[t].mean(axis=0)).shape[1] == base.shape[1]:
+                out[t] = k
+    return out
 
 
 def _moved_values(terms: Terms, loads: Sequence[Loads], rows: Rows, seed: int, draws: int) -> FloatArray:
@@ -247,7 +283,11 @@ def combine(
     p_adjusted = np.minimum(1.0, np.minimum(by_score, by_place))
     # shares of alpha are not exact numbers: what is equal to it but for rounding is equal
     p_adjusted = np.where(np.abs(p_adjusted - alpha) <= TIE * alpha, alpha, p_adjusted)
+    twins, theirs = list(found.twins), list(found.twins.values())
+    p_adjusted[twins] = p_adjusted[theirs]
     relevant = p_adjusted <= alpha
     p = np.minimum(p_adjusted, np.minimum(score.p / share, own))
+    p[twins] = p[theirs]
     place = {t: where for t, where in zip(found.left, found.place, strict=True) if relevant[t]}
+    place |= {t: (k,) for t, k in found.twins.items()}
     return Verdict(p, p_adjusted, relevant, place)

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+import relbounds as rb
+from relbounds import simulate
 from relbounds.linear.noise.score import score_test
 from relbounds.linear.noise.smooth import Response
-from relbounds.linear.noise.standins import branches, combine, standin_test, step_down
+from relbounds.linear.noise.standins import branches, combine, standin_test, step_down, twins_of
 
 
 def _readings(seed, n=200, copies=5, noise=4, error=0.4):
@@ -120,3 +122,24 @@ def test_combined_class_and_p_value_agree(share):
         # what no equivalent model uses takes no place
         idle = combine(score, found, ~usable, 0.05, share)
         assert (idle.relevant == score.kept).all()
+
+
+def test_exact_copies_share_one_verdict():
+    # the copies of this set came out with a class for one of two: the noise they were held against had copies, too
+    sim = simulate.paper_group_set(2, seed=7)
+    table = rb.relbounds(sim.formula, sim.data, seed=7, progress=False).table
+    pairs = [names.index for _, names in sim.groups.groupby(sim.groups) if len(names) == 2]
+    assert len(pairs) == 5
+    for pair in pairs:
+        assert table.loc[pair, ["p_noise", "p_adjusted", "relevance"]].nunique().max() == 1
+    assert (table.loc[[name for pair in pairs for name in pair], "relevance"] == "weak").sum() >= 8
+
+
+def test_a_twin_spans_the_same_and_no_more():
+    rng = np.random.default_rng(1)
+    level = rng.integers(0, 3, size=60)
+    treatment, sums = np.eye(3)[level][:, 1:], np.eye(3)[level][:, :2] - np.eye(3)[level][:, 2:]
+    number = rng.normal(size=(60, 1))
+    nearly = number + 1e-6 * rng.normal(size=(60, 1))
+    blocks = [treatment, number, sums, 3 - number, nearly, treatment[:, :1]]
+    assert twins_of(blocks, left=[2, 3, 4, 5], kept=[0, 1]) == {2: 0, 3: 1}

@@ -182,7 +182,7 @@ def report(rows: pd.DataFrame) -> None:
         "",
         "n = 200. Default options, tuning, resampled tolerance and noise refits included. Simulated: 5 levels, five",
         "strong and six weak features. Genes: 3 grades, blocks of 20 correlated features, five of them relevant.",
-        '"At most": rows with a proved limit, no larger than what noise reaches, in the place of an exact bound; the',
+        '"At most": rows with a proved limit, at most twice what noise reaches, in the place of an exact bound; the',
         "largest gap is that of all exact bounds and of the best model. Peak: all processes together. Version 0.1.0",
         "ran with its own default options, which had fewer refits. Its stored times are from another machine; they are",
         "multiplied by what d = 300 took here in the same run over what it took there.",

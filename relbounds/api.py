@@ -119,8 +119,8 @@ def relbounds(
     missing : {"drop", "raise"}
         What to do with rows that have missing values.
     screen : bool or None
-        Bound terms that scores do not tell from noise only as far as noise reaches: it is proved that no equivalent
-        model uses them more, and their upper bound reads "<=" ("at most"; True in the table's column `screened`).
+        Bound terms that scores do not tell from noise only down to twice what noise reaches: it is proved that no
+        equivalent model uses them more than their limit, and their upper bound reads "<=" ("at most"; True in the table's column `screened`).
         None does so with more than 120 rows, False never.
     bounds : bool
         False fits and predicts only: no bounds, no classes.

@@ -57,8 +57,8 @@
 #'   `"auto"`.
 #' @param correcting `"sides"` or `"shared"`: one function of the privileged features for each side of a threshold, or
 #'   one for both.
-#' @param screen Bound terms that are not told from noise only as far as noise reaches (`<=` in tables)? `NULL`: with
-#'   more than 120 rows.
+#' @param screen Bound terms that are not told from noise only down to twice what noise reaches (`<=` in
+#'   tables)? `NULL`: with more than 120 rows.
 #' @param bounds `FALSE` fits and predicts only: no bounds, no classes.
 #' @param solver `"auto"`, `"cvxopt"`, `"batch"` or `"highs"`. The numbers are the same.
 #' @param n_jobs Number of processes; -1 uses all cores. The table does not depend on it.

@@ -128,7 +128,7 @@ def measure_and_judge(evidence: Evidence) -> tuple[Evidence, Verdicts, Noise]:
     """Work out bounds, what noise reaches, and classes, in the order that takes least work.
 
     Of few terms all bounds come first. Of many, scores say which could be more than noise: these get exact bounds,
-    noise is refitted, and of the others it is only proved that they stay below it.
+    noise is refitted, and of the others it is only proved that they stay below twice what it reaches.
     """
     options, spec, polytope = evidence.options, evidence.spec, evidence.polytope
     limits: Limits = {}
@@ -152,8 +152,8 @@ def at_most_note(count: int) -> str:
     """Say what "at most" means."""
     return (
         f'{count} rows read "<=": these terms are not distinguishable from noise, and it is proved that no equally '
-        "good model uses them more than this, which is no more than noise is used. Their exact bounds may be smaller; "
-        "screen=False computes them."
+        "good model uses them more than this, which is no more than twice what noise reaches. Their exact bounds are "
+        "smaller; screen=False computes them."
     )
 
 

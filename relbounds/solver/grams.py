@@ -231,11 +231,13 @@ class Factor:
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """Return the solutions for right-hand sides of shape (B, q, k)."""
-        x = rhs * self.scale[:, :, None]
-        for b, factor in enumerate(self.parts):
-            x[b] = dpotrs(factor, x[b], lower=0)[0]
-        x *= self.scale[:, :, None]
-        return x
+        # by rows, so that LAPACK finds its columns and solves where they stand
+        x = np.empty((len(rhs), rhs.shape[2], rhs.shape[1]))
+        np.multiply(rhs.transpose(0, 2, 1), self.scale[:, None, :], out=x)
+        for factor, one in zip(self.parts, x, strict=True):
+            dpotrs(factor, one.T, 0, 1)
+        x *= self.scale[:, None, :]
+        return x.transpose(0, 2, 1)
 
 
 def _factor(M: np.ndarray) -> np.ndarray:

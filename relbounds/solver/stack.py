@@ -6,11 +6,14 @@ of columns differs, every problem brings all of its rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+# With so many directions a problem on average, products of two columns are made once and serve all Gram matrices,
+# as long as there are no more of them than this.
+SEVERAL, MOST_PAIRS = 4, 5_000_000
 # Fewer columns than this are not worth being told apart.
 FEW_APART = 8
 
@@ -53,6 +56,11 @@ class Stack:
         No loss row uses two of so many of the last columns, as it is with thresholds: their products need not be
         formed.
 
+    Attributes
+    ----------
+    pairs : dict
+        Products of two columns of each problem's loss rows or hard rows, once they were needed.
+
     Examples
     --------
     >>> two = Stack(np.array([[[1.0, 2.0]], [[3.0, 4.0]]]), None, np.array([0, 1, 1]))
@@ -69,6 +77,7 @@ class Stack:
     owner: np.ndarray
     linear: np.ndarray | None = None
     apart: int = 0
+    pairs: dict[bool, np.ndarray] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     @property
     def slopes(self) -> np.ndarray | None:
@@ -77,11 +86,13 @@ class Stack:
 
     def take(self, some: np.ndarray) -> Stack:
         """Return the same for some of the directions (ascending numbers or a mask)."""
-        return replace(self, owner=self.owner[some])
+        return self.of(self.owner[some])
 
     def of(self, owner: np.ndarray) -> Stack:
         """Return the same problems with other directions, whose problems are given."""
-        return replace(self, owner=owner)
+        out = replace(self, owner=owner)
+        out.pairs.update(self.pairs)
+        return out
 
     def times(self, v: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
@@ -104,13 +115,18 @@ class Stack:
         return out
 
     def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
-        """Return ``G' diag(D_b) G`` (or that of ``A``) for every direction, shape (B, q, q)."""
+        """Return ``G' diag(D_b) G`` (or that of ``A``) for every direction, shape (B, q, q).
+
+        At least the lower triangles are filled.
+        """
         matrix = self._matrix(hard)
         q = matrix.shape[1]
         if self.apart and not hard:
             return self._gram_apart(D)
         if self._each:
             return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))
+        if len(D) >= SEVERAL * len(self._runs) and matrix.size * (q + 1) // 2 <= MOST_PAIRS:
+            return self._from_pairs(D, hard)
         out = np.empty((len(D), q, q))
         for p, first, last in self._runs:
             weighted = (matrix[p] * D[first:last, None, :]).reshape(-1, matrix.shape[2])
@@ -127,6 +143,21 @@ class Stack:
             out[first:last, :s] = np.matmul(weighted, matrix.T).reshape(-1, s, q)
             out.reshape(-1, q * q)[first:last, s * (q + 1) :: q + 1] = D[first:last] @ np.square(matrix[s:]).T
         out[:, s:, :s] = out[:, :s, s:].transpose(0, 2, 1)
+        return out
+
+    def _from_pairs(self, D: np.ndarray, hard: bool) -> np.ndarray:
+        """Return the lower triangles of the Gram matrices."""
+        matrix = self._matrix(hard)
+        q = matrix.shape[1]
+        if hard not in self.pairs:
+            first, second = np.tril_indices(q)
+            self.pairs[hard] = matrix[:, first] * matrix[:, second]
+        flat = np.empty((len(D), q * (q + 1) // 2))
+        for p, begin, end in self._runs:
+            np.matmul(D[begin:end], self.pairs[hard][p].T, out=flat[begin:end])
+        out = np.zeros((len(D), q, q))
+        for i in range(q):
+            out[:, i, : i + 1] = flat[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
         return out
 
     def _matrix(self, hard: bool) -> np.ndarray:

@@ -10,6 +10,7 @@ from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.refitted import push_refitted
+from relbounds.solver.stack import Stack
 
 
 def case(seed, family, order, kind="noisy", n=30, d=5, delta=0.1, tolerance="split", strong=10.0):
@@ -84,3 +85,15 @@ def test_leaders_first_and_small_runs_change_nothing(monkeypatch):
     after = push_refitted(*one, paired)
     assert after.largest == pytest.approx(before.largest, abs=2e-6 * before.size.max())
     assert after.least == pytest.approx(before.least, abs=2e-6 * before.size.max())
+
+
+def test_gram_matrices_are_the_same_for_one_direction_and_for_many():
+    rng = np.random.default_rng(0)
+    G, A, owner = rng.normal(size=(2, 4, 6)), rng.normal(size=(2, 4, 3)), np.repeat([0, 1], [7, 5])
+    stack = Stack(G, A, owner)
+    for hard, rows in ((False, G), (True, A)):
+        D = rng.random((12, rows.shape[2]))
+        expected = [rows[p] @ np.diag(w) @ rows[p].T for p, w in zip(owner, D, strict=True)]
+        for some in (np.arange(12), np.array([0, 1, 7])):
+            found = stack.take(some).gram(D[some], hard)
+            np.testing.assert_allclose(np.tril(found), np.tril(np.array(expected)[some]))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from relbounds.linear.noise.beside import partial_values
 from relbounds.linear.noise.even import fit_model, is_even, make_table, move, observed_values
 from relbounds.linear.noise.moves import IntArray, Rows, make_moves, make_rows, maps_of, stay
 from relbounds.linear.noise.smooth import FloatArray, Response, Smooth, fit_smooth
@@ -26,7 +27,6 @@ from relbounds.linear.noise.statistics import (
     chunk_of,
     make_loads,
     make_terms,
-    partial_values,
     score_values,
 )
 

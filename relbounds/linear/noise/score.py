@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from relbounds.linear.noise.beside import partial_values
 from relbounds.linear.noise.even import (
     Model,
     Table,
@@ -41,7 +42,6 @@ from relbounds.linear.noise.statistics import (
     make_loads,
     make_terms,
     pairs_of,
-    partial_values,
     score_values,
     see,
     take_terms,

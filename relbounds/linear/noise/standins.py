@@ -203,15 +203,18 @@ def branches(blocks: Sequence[FloatArray]) -> list[tuple[int, ...]]:
         return out
     bases = [basis_of(block - block.mean(axis=0)) for block in blocks]
     alike = [
-        min(1.0, float(np.linalg.norm(bases[i].T @ bases[j], 2))) if bases[i].size and bases[j].size else 0.0
-        for i in range(len(bases))
-        for j in range(i + 1, len(bases))
+        min(1.0, _size(bases[i].T @ bases[j])) for i in range(len(bases)) for j in range(i + 1, len(bases))
     ]
     members = dict(enumerate(out))
     for step, (one, other, *_) in enumerate(linkage(1 - np.array(alike), "average")):
         members[len(blocks) + step] = tuple(sorted(members[int(one)] + members[int(other)]))
         out.append(members[len(blocks) + step])
     return out
+
+
+def _size(matrix: FloatArray) -> float:
+    """Return the largest singular value of a matrix; 0 where it is empty."""
+    return float(np.linalg.norm(matrix, 2) if matrix.size > 1 else np.abs(matrix).sum())
 
 
 def step_down(observed: FloatArray, permuted: FloatArray) -> FloatArray:

@@ -21,9 +21,6 @@ TIE = 1e-9
 # Added to a term's information, relative to what it would have without kept terms: makes the statistic of a copy of a
 # kept term 0 instead of 0 / 0. Far below the 1 / n by which chance moves it.
 FLOOR = 1e-9
-# The same for all terms together: terms that are copies of one another, or of kept ones, then say nothing by
-# themselves. Well above rounding, whose square root is lost in a correlation matrix this close to singular.
-TOGETHER_FLOOR = 1e-6
 # Singular values of a term's columns below this, relative to the largest before adjustment, are none.
 RANK = 1e-8
 # Weights that vary less than this, relative to their mean, are constant, which saves a product each.
@@ -102,6 +99,9 @@ def basis_of(columns: FloatArray, floor: float = 0.0) -> FloatArray:
     >>> basis_of(np.array([[1.0, 2.0], [1.0, 2.0]])).shape
     (2, 1)
     """
+    if columns.shape[1] == 1:
+        size = float(np.linalg.norm(columns))
+        return columns / size if size > floor else columns[:, :0]
     left, values, _ = np.linalg.svd(columns, full_matrices=False)
     return left[:, values > max(floor, RANK * float(values.max(initial=0.0)))]
 
@@ -217,7 +217,8 @@ class Seen:
     residuals : array (draws, s, D)
     cross : array (draws, s, m, D)
     curved : array (draws, D, D) or None
-        With pairs of columns, weighted by what varies of the information; of one linear predictor only.
+        With pairs of columns, weighted by what varies of the information; of one linear predictor only. Only the
+        lower triangles are filled.
     """
 
     residuals: FloatArray
@@ -226,19 +227,17 @@ class Seen:
 
 
 def pairs_of(X: FloatArray) -> FloatArray:
-    """Return the products of all pairs of columns, row by row of the upper triangle.
+    """Return the products of all pairs of columns, row by row of the lower triangle.
 
     Examples
     --------
     >>> pairs_of(np.array([[1.0, 2.0, 3.0]]))
-    array([[1., 2., 3., 4., 6., 9.]])
+    array([[1., 2., 4., 3., 6., 9.]])
     """
     n, D = X.shape
     out = np.empty((n, D * (D + 1) // 2))
-    first = 0
     for i in range(D):
-        np.multiply(X[:, i:], X[:, i : i + 1], out=out[:, first : first + D - i])
-        first += D - i
+        np.multiply(X[:, : i + 1], X[:, i : i + 1], out=out[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2])
     return out
 
 
@@ -262,14 +261,10 @@ def see(X: FloatArray, given: Moved, pairs: FloatArray | None = None) -> Seen:
             cross[:, a, e] = given.cross(a, e) @ X
     if pairs is None:
         return Seen(residuals, cross)
-    curved = np.empty((draws, D, D))
+    curved = np.zeros((draws, D, D))
     flat = given.curved(0, 0) @ pairs
-    first = 0
     for i in range(D):
-        part = flat[:, first : first + D - i]
-        curved[:, i, i:] = part
-        curved[:, i:, i] = part
-        first += D - i
+        curved[:, i, : i + 1] = flat[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
     return Seen(residuals, cross, curved)
 
 
@@ -386,89 +381,6 @@ def quadratic(u: FloatArray, V: FloatArray) -> FloatArray:
     except np.linalg.LinAlgError:
         solved = (np.linalg.pinv(V, hermitian=True) @ u[..., None])[..., 0]
     return np.maximum(np.sum(u * solved, axis=-1), 0.0)
-
-
-def partial_values(terms: Terms, given: Moved, seen: Seen | None = None) -> FloatArray:
-    """Return the statistic of each term given all other terms, in one step from the model without them.
-
-    Score and information of all columns together give each term's coefficients in one Newton step; the statistic is
-    their quadratic form, on the scale of `score_values`. Terms of one column have a sign if there is one linear
-    predictor. The information uses the mean weight, which leaves one inverse for all draws but for the kept columns.
-
-    Parameters
-    ----------
-    terms, given, seen
-        As in `score_values`.
-
-    Examples
-    --------
-    >>> from relbounds.linear.noise.moves import stay
-    >>> from relbounds.linear.noise.smooth import Response, fit_smooth
-    >>> y = np.array([0, 0, 1, 1, 0, 1])
-    >>> loads = make_loads(fit_smooth(Response("binary", y)))
-    >>> terms = make_terms([y.astype(float), np.arange(6.0)])
-    >>> np.abs(partial_values(terms, Moved(loads, stay(6)))).round(3)
-    array([[2.138, 0.   ]])
-    """
-    mean = given.loads.mean
-    if given.idle or not terms.columns.size:
-        return np.zeros((given.draws, terms.count))
-    X = terms.columns
-    values, vectors = np.linalg.eigh(mean)
-    half = vectors / np.sqrt(np.maximum(values, 1e-12 * values[-1]))
-    if seen is None:
-        even = len(mean) > 1 or given.loads.varying is None
-        seen = see(X, given, None if even else pairs_of(X))
-    u = np.einsum("dsD,st->dtD", seen.residuals, half)
-    inverse: FloatArray = np.asarray(np.linalg.inv(_together(X, given, seen)), dtype=float)
-    return beside_others(terms.widths, u, inverse)
-
-
-def beside_others(widths: IntArray, u: FloatArray, inverse: FloatArray) -> FloatArray:
-    """Return the statistic of each term given all others, from the inverse information of all columns.
-
-    Parameters
-    ----------
-    widths : array of int
-        The terms' numbers of columns.
-    u : array (draws, s, D)
-        Scores, in units of the mean information.
-    inverse : array (draws or 1, D, D)
-
-    Examples
-    --------
-    >>> beside_others(np.array([1, 1]), np.array([[[2.0, 1.0]]]), np.eye(2)[None])
-    array([[2., 1.]])
-    """
-    draws, s, _ = u.shape
-    out = np.zeros((draws, len(widths)))
-    beta = u @ inverse
-    for t, (end, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):
-        own = slice(end - width, end)
-        V = inverse[:, own, own]
-        if s == 1 and width == 1:
-            out[:, t] = beta[:, 0, own.start] / np.sqrt(np.maximum(V[:, 0, 0], 1e-300))
-        elif width:
-            V = np.broadcast_to(V[:, None], (draws, s, V.shape[1], V.shape[2]))
-            Q = quadratic(beta[:, :, own], V).sum(axis=1)
-            out[:, t] = to_normal(Q, s * int(width))
-    return out
-
-
-def _together(X: FloatArray, given: Moved, seen: Seen) -> FloatArray:
-    """Information of all columns together, given what was estimated, relative to the mean: (draws or 1, D, D)."""
-    D = X.shape[1]
-    G = (X.T @ X + TOGETHER_FLOOR * np.eye(D))[None]
-    scale = float(given.loads.mean[0, 0])
-    if len(given.loads.mean) > 1:
-        # several linear predictors: the mean weight, so that the information is a product
-        kept = range(given.loads.kept.shape[1])
-        C = np.stack([given.kept(e) @ X for e in kept], axis=1) if kept else np.zeros((1, 0, D))
-    else:
-        if seen.curved is not None:
-            G = G + seen.curved / scale
-        C = seen.cross[:, 0] / np.sqrt(scale)
-    return G - C.transpose(0, 2, 1) @ C if C.shape[1] else G
 
 
 def to_normal(Q: FloatArray, q: int) -> FloatArray:

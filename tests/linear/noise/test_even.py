@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from relbounds.linear.noise import even, score
+from relbounds.linear.noise.beside import partial_values
 from relbounds.linear.noise.even import PLACES, fit_model, make_table, move, observed_values
 from relbounds.linear.noise.levels import level_test
 from relbounds.linear.noise.moves import make_moves, stay
@@ -17,7 +18,6 @@ from relbounds.linear.noise.statistics import (
     Moved,
     make_loads,
     make_terms,
-    partial_values,
     score_values,
     take_terms,
 )

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from relbounds.linear.noise import statistics as module
+from relbounds.linear.noise.beside import partial_values
 from relbounds.linear.noise.many import many_test, step_up
 from relbounds.linear.noise.moves import draw_rows, make_moves, make_rows, maps_of, stay
 from relbounds.linear.noise.score import score_test
@@ -13,7 +14,6 @@ from relbounds.linear.noise.statistics import (
     Moved,
     make_loads,
     make_terms,
-    partial_values,
     score_values,
 )
 

@@ -59,6 +59,40 @@ def test_errors_keep_their_type():
 
 def test_pieces_do_not_depend_on_the_number_of_processes():
     assert [len(piece) for piece in chunks(10, 4)] == [4, 4, 2]
+    # of about the same size, so that none is waited for long
+    assert [len(piece) for piece in chunks(9, 4)] == [3, 3, 3]
+    assert chunks(0, 4) == []
+
+
+FAULTS = """
+import resource
+import numpy as np
+from relbounds.parallel import freed_memory_kept
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(50):
+        np.ones(2**17)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+outside = faults()
+with freed_memory_kept():
+    faults()
+    inside = faults()
+print(outside, inside, faults())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="an allocator of Linux")
+def test_a_worker_told_to_hand_memory_back_keeps_it_during_a_task():
+    # as Dask starts its workers
+    env = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
+    done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True, env=env)
+    outside, inside, after = (int(count) for count in done.stdout.split())
+    if outside < 5000:
+        pytest.skip("another allocator: nothing was handed back to begin with")
+    assert inside < 0.1 * outside
+    assert after > 0.5 * outside
 
 
 def dying(task, shared):

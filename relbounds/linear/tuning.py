@@ -168,6 +168,8 @@ class Scored:
         wide = self.dealt.design.X.shape[1] > MANY_COLUMNS
         parts = [(f,) for f in folds] if wide else [tuple(folds)]
         tasks = [(k, tuple(places), part) for k, places in enumerate(asked) if len(places) for part in parts]
+        # the longest first, so that processes end together: with implicit order an observation has more rows
+        tasks.sort(key=lambda task: self.kinds[task[0]].order != "implicit")
         answers = run(
             _score_paths,
             tasks,

@@ -52,7 +52,7 @@ def judge_what_if(
     if fitted.noise.control == "published":
         return _published(fitted, measured, pieces, wishes)
     gone = frozenset(key for key, (_, most) in wishes.items() if key.label is None and most <= ZERO)
-    evidence = replace(evidence_of(fitted), measured=measured, without=gone)
+    evidence = replace(evidence_of(fitted), measured=measured, without=gone, fixed=frozenset(wishes))
     if draw is None:
         model = fitted.spec.model
         draw = _count(fitted) * (model.G.size + model.A.size) <= MOST_ENTRIES

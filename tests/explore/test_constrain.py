@@ -275,6 +275,20 @@ def test_phrases():
     assert phrase((0.125, 0.125)) == "= 0.125"
 
 
+def test_notes_on_classes_do_not_name_what_is_fixed():
+    data = rb.simulate.ordinal(n=150, strong=2, weak=2, irrelevant=2, seed=1)
+    fit = rb.relbounds(data.formula, data.data, seed=1)
+
+    def named(found, words):
+        return [note.rsplit(": ", 1)[1] for note in found.notes if words in note]
+
+    assert named(fit, "so they are weak") == ["x3, x5."] and named(fit, "can take their place") == ["x4 (x3)."]
+    less = fit.constrain({"x3": (None, 0.7 * fit.table.loc["x3", "upper"])})
+    assert less.table.loc["x3", "relevance"] == "fixed" and named(less, "so they are weak") == ["x5."]
+    less = fit.constrain({"x4": (None, 0.7 * fit.table.loc["x4", "upper"])})
+    assert less.table.loc["x4", "relevance"] == "fixed" and not named(less, "can take their place")
+
+
 def test_substitutes_of_one_of_two_copies():
     found = copies().substitutes("x2")
     assert found.index[0] == "x3"

@@ -41,6 +41,7 @@ class Evidence:
 
     `memory` is shared by several pieces of evidence on the same data that differ in the tolerance, or in what is asked
     of the same set. `without` are terms that a what-if rules out: the others are tested as if these were not there.
+    `fixed` are those it holds or bounds: they have no class, so notes on classes do not name them.
     """
 
     design: Design
@@ -53,3 +54,4 @@ class Evidence:
     measured: Measured
     memory: Memory = field(default_factory=Memory)
     without: frozenset[RowKey] = frozenset()
+    fixed: frozenset[RowKey] = frozenset()

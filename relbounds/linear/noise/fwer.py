@@ -139,6 +139,7 @@ def test_terms(
     verdict = combine(score, stands, usable, evidence.options.alpha)
     population, intervals = _noise(evidence, found)
     names = [term.name for term in terms]
+    named = {t for t, name in enumerate(names) if RowKey(part, name) not in evidence.fixed}
     return Tested(
         part=part,
         p=verdict.p,
@@ -150,8 +151,8 @@ def test_terms(
         refits=len(found),
         block=tuple(names[k] for k in block) if found else (),
         notes=(
-            *_standin_notes(names, verdict.place),
-            *_dispensable_notes([names[t] for t in score.order if dispensable[t]]),
+            *_standin_notes(names, {t: where for t, where in verdict.place.items() if t in named}),
+            *_dispensable_notes([names[t] for t in score.order if dispensable[t] and t in named]),
             *(thinning_note(evidence) if found else ()),
         ),
     )

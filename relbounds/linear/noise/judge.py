@@ -192,7 +192,7 @@ def _fwer(evidence: Evidence, drawing: Drawing) -> tuple[Verdicts, Noise]:
         refits=sum(one.refits for one in found),
         block=tuple((one.part, name) for one in found for name in one.block),
         own=own,
-        notes=(*(note for one in found for note in one.notes), *own_notes(own, evidence.options.alpha)),
+        notes=(*(note for one in found for note in one.notes), *own_notes(evidence, own)),
     )
     return sheet.verdicts, noise
 
@@ -270,9 +270,10 @@ def _others(terms: Sequence[DesignTerm], t: int) -> list[int]:
     return [k for k, term in enumerate(terms) if k != t and not own < set(term.variables)]
 
 
-def own_notes(own: Mapping[RowKey, float], alpha: float) -> tuple[str, ...]:
+def own_notes(evidence: Evidence, own: Mapping[RowKey, float]) -> tuple[str, ...]:
     """Say which terms every equivalent model needs without an effect of their own."""
-    each = [f"{key.term} ({p:.2g})" for key, p in own.items() if p > alpha]
+    alpha, fixed = evidence.options.alpha, evidence.fixed
+    each = [f"{key.term} ({p:.2g})" for key, p in own.items() if p > alpha and key not in fixed]
     if not each:
         return ()
     return (
@@ -325,7 +326,7 @@ def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
         f"({found.draws} permutations of {len(terms)} terms)."
     )
     # permuted values of all terms are pooled: a p-value can be as small as one over their number
-    notes += own_notes(own, evidence.options.alpha)
+    notes += own_notes(evidence, own)
     return sheet.verdicts, Noise("fdr", permutations=found.draws * len(terms), own=own, notes=tuple(notes))
 
 

@@ -282,7 +282,9 @@ def test_notes_on_classes_do_not_name_what_is_fixed():
     def named(found, words):
         return [note.rsplit(": ", 1)[1] for note in found.notes if words in note]
 
-    assert named(fit, "so they are weak") == ["x3, x5."] and named(fit, "can take their place") == ["x4 (x3)."]
+    assert named(fit, "so they are weak") == ["x3, x5."] and named(fit, "can take their place") == [
+        "x4 (x3)."
+    ]
     less = fit.constrain({"x3": (None, 0.7 * fit.table.loc["x3", "upper"])})
     assert less.table.loc["x3", "relevance"] == "fixed" and named(less, "so they are weak") == ["x5."]
     less = fit.constrain({"x4": (None, 0.7 * fit.table.loc["x4", "upper"])})

@@ -52,11 +52,14 @@ class Table:
         Centred adjusting columns and the terms' columns.
     fixed : int
         The number of adjusting columns.
+    gram : array (a + D, a + D)
+        Products of all columns with one another.
     """
 
     terms: Terms
     columns: FloatArray
     fixed: int
+    gram: FloatArray
 
     def places(self, chosen: Sequence[int]) -> IntArray:
         """Return where the columns of some terms stand among those of all terms."""
@@ -79,10 +82,12 @@ def make_table(terms: Terms, adjust: FloatArray | None) -> Table:
     [0, 1]
     """
     if adjust is None:
-        return Table(terms, np.ascontiguousarray(terms.columns), 0)
+        columns = np.ascontiguousarray(terms.columns)
+        return Table(terms, columns, 0, columns.T @ columns)
     fixed = adjust - adjust.mean(axis=0)
     fixed = fixed / np.maximum(np.linalg.norm(fixed, axis=0), 1e-300)
-    return Table(terms, np.concatenate([fixed, terms.columns], axis=1), fixed.shape[1])
+    columns = np.concatenate([fixed, terms.columns], axis=1)
+    return Table(terms, columns, fixed.shape[1], columns.T @ columns)
 
 
 @dataclass(frozen=True)
@@ -144,16 +149,15 @@ def fit_model(
     >>> fit_model(table, Response("binary", np.arange(8) % 2), table.kept([]), (0,)).residuals.shape
     (8, 1)
     """
-    columns = table.columns[:, kept]
-    smooth = fit_smooth(response, columns * np.sqrt(response.n), scores)
+    smooth = fit_smooth(response, table.columns[:, kept] * np.sqrt(response.n), scores, shared=False)
     values, vectors = np.linalg.eigh(smooth.information.mean(axis=0))
     good = values > 1e-12 * max(float(values[-1]), 1e-300)
-    shared = columns.T @ table.columns
+    shared = table.gram[kept]
     places = table.places(left)
     among = None
     if together and 1 < len(places) <= TOGETHER:
-        own = table.terms.columns[:, places]
-        among = own.T @ own + TOGETHER_FLOOR * np.eye(len(places))
+        own = table.fixed + places
+        among = table.gram[np.ix_(own, own)] + TOGETHER_FLOOR * np.eye(len(places))
     return Model(
         smooth.residuals @ (vectors[:, good] / np.sqrt(values[good])),
         kept,
@@ -329,10 +333,12 @@ def beside_each(table: Table, beside: Mapping[int, Sequence[int]]) -> tuple[Tabl
     """
     pieces, kept = [], {}
     for t, others in beside.items():
-        kept[t] = table.kept(others)
-        own, given = table.terms.columns[:, table.places([t])], table.columns[:, kept[t]]
-        half = _half_inverse(given.T @ given)
-        left = own - given @ (half @ (half.T @ (given.T @ own)))
+        kept[t], own = table.kept(others), table.kept([t])[table.fixed :]
+        half = _half_inverse(table.gram[np.ix_(kept[t], kept[t])])
+        # all columns, so that none are copied
+        said = np.zeros((len(table.gram), len(own)))
+        said[kept[t]] = half @ (half.T @ table.gram[np.ix_(kept[t], own)])
+        left = table.columns[:, own] - table.columns @ said
         # directions of a basis: one that the others say is none
         values, vectors = np.linalg.eigh(left.T @ left)
         good = values > NOTHING
@@ -340,7 +346,8 @@ def beside_each(table: Table, beside: Mapping[int, Sequence[int]]) -> tuple[Tabl
     widths = np.array([piece.shape[1] for piece in pieces], dtype=np.intp)
     columns = np.concatenate([np.zeros((len(table.columns), 0)), *pieces], axis=1)
     terms = Terms(columns, np.cumsum(widths) - widths, widths)
-    return Table(terms, np.concatenate([table.columns, columns], axis=1), table.columns.shape[1]), kept
+    whole = np.concatenate([table.columns, columns], axis=1)
+    return Table(terms, whole, table.columns.shape[1], whole.T @ whole), kept
 
 
 def _half_inverse(gram: FloatArray) -> FloatArray:

@@ -180,3 +180,17 @@ def test_cox_with_risks_of_every_size():
     with np.errstate(all="raise", under="ignore"):
         found = fit_smooth(Response("survival", np.exp(-x[:, 0]), event=np.arange(30) % 3 > 0), x)
     assert np.isfinite(found.residuals).all() and found.coefficients[0, 0] > 0
+
+
+def test_without_what_is_shared_the_rest_is_the_same():
+    rng = np.random.default_rng(8)
+    columns = rng.normal(size=(300, 3))
+    y = np.digitize(columns[:, 0] + rng.logistic(size=300), [-1.0, 0.0, 1.0]).astype(float)
+    high = np.where(rng.random(300) < 0.2, 3.0, y)
+    for response in (Response("ordinal", y), Response("ordinal", y, rng.random(300), high=high)):
+        whole, lean = fit_smooth(response, columns), fit_smooth(response, columns, shared=False)
+        assert lean.cross.shape[2] == 0
+        assert np.allclose(lean.residuals, whole.residuals, rtol=0, atol=1e-12)
+        assert np.array_equal(lean.information, whole.information) and lean.loglik == whole.loglik
+        # orthogonal to what was estimated, the ridge notwithstanding
+        assert np.abs(columns.T @ lean.residuals).max() < 1e-9

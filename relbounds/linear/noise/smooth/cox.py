@@ -51,7 +51,7 @@ def cox(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
         hessian = K.T @ (cumulative[:, None] * K) - means.T @ (deaths[:, None] * means)
         return value - 0.5 * RIDGE * total * float(beta @ beta), gradient, hessian + RIDGE * total * np.eye(k)
 
-    beta, converged = newton(np.zeros(k), parts, total) if k else (np.zeros(0), True)
+    beta, converged = newton(np.zeros(k), parts, total)[:2] if k else (np.zeros(0), True)
     risk, _, steps, value = hazards(K @ beta)
     cumulative = np.r_[0.0, np.cumsum(steps)]
     lambda_i = risk * cumulative[reach]

@@ -11,7 +11,9 @@ from relbounds.linear.noise.smooth.multinomial import multinomial
 from relbounds.linear.noise.smooth.proportional_odds import proportional_odds
 
 
-def fit_smooth(response: Response, columns: FloatArray | None = None, scores: str = "normal") -> Smooth:
+def fit_smooth(
+    response: Response, columns: FloatArray | None = None, scores: str = "normal", *, shared: bool = True
+) -> Smooth:
     """Fit the standard model of a response on the given columns.
 
     Parameters
@@ -22,6 +24,9 @@ def fit_smooth(response: Response, columns: FloatArray | None = None, scores: st
     scores : {"normal", "plain"}
         Regression only: residuals by their normal scores (ranks; keeps its power where errors have heavy tails) or
         as they are.
+    shared : bool
+        Whether the information shared with the estimated parameters is asked for; without it `cross` may be empty,
+        which saves ordered levels two arrays of the size of the columns.
 
     Examples
     --------
@@ -33,12 +38,13 @@ def fit_smooth(response: Response, columns: FloatArray | None = None, scores: st
     n = response.n
     raw = np.zeros((n, 0)) if columns is None else np.asarray(columns, dtype=float).reshape(n, -1)
     c = response.case_weights
-    mean = np.average(raw, axis=0, weights=c) if raw.shape[1] else np.zeros(0)
-    spread = np.sqrt(np.average((raw - mean) ** 2, axis=0, weights=c)) if raw.shape[1] else np.zeros(0)
+    mean = c @ raw / c.sum()
+    K = raw - mean
+    spread = np.sqrt(np.einsum("ij,ij,i->j", K, K, c) / c.sum())
     spread = np.where(spread > 1e-12 * np.maximum(1.0, np.abs(mean)), spread, np.inf)
-    K = (raw - mean) / spread
+    K /= spread
     if response.kind in ("ordinal", "binary"):
-        found = proportional_odds(response, K, c)
+        found = proportional_odds(response, K, c, shared)
     elif response.kind == "regression":
         found = least_squares(np.asarray(response.y, dtype=float), K, c, scores)
     elif response.kind == "nominal":

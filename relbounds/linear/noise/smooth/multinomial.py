@@ -48,7 +48,7 @@ def multinomial(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
     share = np.bincount(codes, weights=c) / total
     start = np.zeros((s, m))
     start[:, 0] = np.log(share[1:] / share[0])
-    v, converged = newton(start.ravel(), parts, total)
+    v, converged, _ = newton(start.ravel(), parts, total)
     P, log = chances(v)
     residuals = c[:, None] * (seen - P[:, 1:])
     info = -P[:, 1:, None] * P[:, None, 1:]

@@ -8,6 +8,8 @@ import numpy as np
 
 from relbounds.linear.noise.smooth.facts import FloatArray
 
+# The value of a function at a point, its gradient and negative Hessian.
+Parts = tuple[float, FloatArray, FloatArray]
 # Penalty on half the squared coefficients, relative to the total weight, columns being standardised: 1e-6 moves a
 # coefficient by about 1e-5 of itself, and stops a separable fit where the fitted probabilities are about 1e-5.
 RIDGE = 1e-6
@@ -21,16 +23,17 @@ HALVINGS = 30
 
 
 def newton(
-    start: FloatArray, parts: Callable[[FloatArray], tuple[float, FloatArray, FloatArray]], total: float
-) -> tuple[FloatArray, bool]:
-    """Climb a concave function given by its value, gradient and negative Hessian."""
+    start: FloatArray, parts: Callable[[FloatArray], Parts], total: float
+) -> tuple[FloatArray, bool, Parts]:
+    """Climb a concave function given by its parts; return where that ended, whether at the top, and the parts there."""
     point = start
-    value, gradient, hessian = parts(point)
+    here = parts(point)
     for _ in range(STEPS):
+        value, gradient, hessian = here
         step = solve(hessian, gradient)
         decrement = float(gradient @ step)
         if not np.isfinite(decrement) or decrement <= DECREMENT * total:
-            return point, np.isfinite(decrement)
+            return point, bool(np.isfinite(decrement)), here
         size = 1.0
         for _ in range(HALVINGS):
             new = parts(point + size * step)
@@ -38,10 +41,9 @@ def newton(
                 break
             size /= 2
         else:
-            return point, False
-        point = point + size * step
-        value, gradient, hessian = new
-    return point, False
+            return point, False, here
+        point, here = point + size * step, new
+    return point, False, here
 
 
 def solve(hessian: FloatArray, gradient: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from relbounds.linear.noise.smooth.facts import FloatArray, Response, Smooth, nothing
-from relbounds.linear.noise.smooth.newton import RIDGE, newton, whiten
+from relbounds.linear.noise.smooth.newton import RIDGE, Parts, half_inverse, newton, whiten
 
 # Weight of the one pseudo-observation that each level gets where levels are censored, relative to the total weight:
 # keeps a level that no observation must have from vanishing, which would make the information singular.
@@ -18,8 +18,8 @@ ROWS = 8192
 MANY = 20_000
 
 
-def proportional_odds(response: Response, K: FloatArray, c: FloatArray) -> Smooth:
-    """Fit ordered levels, censored ones by what is known of them."""
+def proportional_odds(response: Response, K: FloatArray, c: FloatArray, shared: bool = True) -> Smooth:
+    """Fit ordered levels, censored ones by what is known of them; without `shared` no `cross` is worked out."""
     lo, hi, levels = _codes(response)
     censored = response.high is not None and bool(np.any(lo != hi))
     n, k = K.shape
@@ -28,19 +28,27 @@ def proportional_odds(response: Response, K: FloatArray, c: FloatArray) -> Smoot
         return nothing(n, k)
     total = float(c.sum())
 
-    def parts(v: FloatArray, some: slice, total: float) -> tuple[float, FloatArray, FloatArray]:
+    def beside(v: FloatArray, total: float) -> Parts:
+        """What is added to the likelihood: the ridge, and pseudo-observations of levels that may be censored."""
         theta, beta = v[: L - 1], v[L - 1 :]
-        if np.any(np.diff(theta) <= 0):
-            return -np.inf, v, np.zeros((len(v), len(v)))
-        value, gradient, hessian = _sums(theta, beta, K[some], c[some], (lo[some], hi[some]))
+        value, gradient, hessian = 0.0, np.zeros(len(v)), np.zeros((len(v), len(v)))
         if censored:
             each, pseudo = np.arange(L), np.full(L, PSEUDO * total)
-            extra = _interval_parts(theta, np.zeros(L), np.zeros((L, k)), pseudo, (each, each))
-            value, gradient, hessian = value + extra[0], gradient + extra[1], hessian + extra[2]
+            value, gradient, hessian = _interval_parts(
+                theta, np.zeros(L), np.zeros((L, k)), pseudo, (each, each)
+            )
         value -= 0.5 * RIDGE * total * float(beta @ beta)
         gradient[L - 1 :] -= RIDGE * total * beta
         hessian[L - 1 :, L - 1 :] += RIDGE * total * np.eye(k)
         return value, gradient, hessian
+
+    def parts(v: FloatArray, some: slice, total: float) -> Parts:
+        theta, beta = v[: L - 1], v[L - 1 :]
+        if np.any(np.diff(theta) <= 0):
+            return -np.inf, v, np.zeros((len(v), len(v)))
+        value, gradient, hessian = _sums(theta, beta, K[some], c[some], (lo[some], hi[some]))
+        more = beside(v, total)
+        return value + more[0], gradient + more[1], hessian + more[2]
 
     # thresholds at the shares; an observation between levels counts as its middle
     middle = np.minimum((lo + hi) // 2, L - 1)
@@ -50,17 +58,25 @@ def proportional_odds(response: Response, K: FloatArray, c: FloatArray) -> Smoot
     start = np.concatenate([np.log(share[:-1] / (1 - share[:-1])), np.zeros(k)])
     if n > MANY and k:
         some = slice(None, None, 10)
-        near, good = newton(start, lambda v: parts(v, some, float(c[some].sum())), float(c[some].sum()))
+        near, good, _ = newton(start, lambda v: parts(v, some, float(c[some].sum())), float(c[some].sum()))
         start = near if good else start
-    v, converged = newton(start, lambda v: parts(v, slice(None), total), total)
+    v, converged, (value, gradient, _) = newton(start, lambda v: parts(v, slice(None), total), total)
+    added = beside(v, total)
+    value, gradient = value - added[0], gradient - added[1]
     theta, beta = v[: L - 1], v[L - 1 :]
     eta = K @ beta
-    value, gradient, _ = _sums(theta, beta, K, c, (lo, hi))
     info, with_theta, inner = _expected(theta, eta, K, c, (lo, hi))
     upper, lower = _edges(theta, eta, lo, hi)
     residuals = c * (expit(upper) + expit(lower) - 1)
-    cross = np.concatenate([with_theta, info[:, None] * K], axis=1)
-    residuals, scaled = whiten(residuals, cross, inner, gradient)
+    if shared:
+        cross = np.concatenate([with_theta, info[:, None] * K], axis=1)
+        residuals, scaled = whiten(residuals, cross, inner, gradient)
+    else:
+        # the same projection, without the products that nobody asked for
+        half = half_inverse(inner)
+        move = half @ (half.T @ gradient)
+        residuals = residuals - with_theta @ move[: L - 1] - info * (K @ move[L - 1 :])
+        scaled = np.zeros((n, 0))
     return Smooth(
         residuals[:, None], info[:, None, None], scaled[:, None, :], beta[:, None], value, converged
     )
@@ -117,31 +133,35 @@ def _interval_parts(
     lo, hi = codes
     m, k = len(theta), K.shape[1]
     upper, lower = _edges(theta, eta, lo, hi)
-    Fu, Fl = expit(upper), expit(lower)
-    # F(u) - F(l) without cancellation
-    with np.errstate(invalid="ignore"):
-        gap = np.where(np.isinf(upper) | np.isinf(lower), 1.0, -np.expm1(lower - upper))
-    P = np.maximum(Fu * expit(-lower) * gap, 1e-300)
-    fu, fl = Fu * expit(-upper), Fl * expit(-lower)
+    (Fu, Gu), (Fl, Gl) = _both_tails(upper), _both_tails(lower)
+    # F(u) - F(l) without cancellation; what the width of the interval says of it is the same for all of one interval
+    ends = np.concatenate([[-np.inf], theta, [np.inf]])
+    gaps = -np.expm1(np.minimum(ends[:-1, None] - ends[None, 1:], 0.0))
+    P = np.maximum(Fu * Gl * gaps[lo, hi], 1e-300)
+    fu, fl = Fu * Gu, Fl * Gl
     gu, gl = fu / P, -fl / P
-    huu = c * (gu * gu - fu * (1 - 2 * Fu) / P)
-    hll = c * (gl * gl + fl * (1 - 2 * Fl) / P)
+    huu = c * (gu * (gu - (Gu - Fu)))
+    hll = c * (gl * (gl - (Gl - Fl)))
     hul = c * gu * gl
-    w = c * (fu + fl)
     gradient = np.zeros(m + k)
     hessian = np.zeros((m + k, m + k))
     T = hessian[:m, :m]
-    up, low = hi < m, lo > 0
-    gradient[:m] = np.bincount(hi[up], weights=(c * gu)[up], minlength=m)[:m]
-    gradient[:m] += np.bincount(lo[low] - 1, weights=(c * gl)[low], minlength=m)[:m]
-    T[np.diag_indices(m)] = np.bincount(hi[up], weights=huu[up], minlength=m)[:m]
-    T[np.diag_indices(m)] += np.bincount(lo[low] - 1, weights=hll[low], minlength=m)[:m]
-    both = up & low
-    pairs = np.bincount(hi[both] * m + lo[both] - 1, weights=hul[both], minlength=m * m).reshape(m, m)
+
+    # the last upper end and the first lower one are no thresholds
+    def of_upper(values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(hi, values, m + 1)[:m], dtype=float)
+
+    def of_lower(values: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(lo, values, m + 1)[1:], dtype=float)
+
+    gradient[:m] = of_upper(c * gu) + of_lower(c * gl)
+    T[np.diag_indices(m)] = of_upper(huu) + of_lower(hll)
+    pairs = np.bincount(hi * (m + 1) + lo, weights=hul, minlength=(m + 1) ** 2).reshape(m + 1, m + 1)[:m, 1:]
     T += pairs + pairs.T
     if k:
-        gradient[m:] = K.T @ (c * (Fu + Fl - 1))
-        hessian[m:, m:] = K.T @ (w[:, None] * K)
+        gradient[m:] = K.T @ (c * (Fu - Gl))
+        half = np.sqrt(c * (fu + fl))[:, None] * K
+        hessian[m:, m:] = half.T @ half
         # d(gradient by theta)/d(eta) is minus the row sum of the thresholds' part
         rows = np.zeros((len(c), m + 2))
         each = np.arange(len(c))
@@ -151,6 +171,15 @@ def _interval_parts(
         hessian[:m, m:] = side
         hessian[m:, :m] = side.T
     return float(c @ np.log(P)), gradient, hessian
+
+
+def _both_tails(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the logistic distribution function and its complement, both to the last digit."""
+    small = np.exp(-np.abs(x))
+    large = 1.0 / (1.0 + small)
+    small *= large
+    above = x >= 0
+    return np.where(above, large, small), np.where(above, small, large)
 
 
 def _expected(

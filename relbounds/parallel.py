@@ -172,7 +172,8 @@ def _on_cores(
         while len(found) < len(tasks):
             before = len(found)
             calls = [joblib.delayed(_call_stored)(function, task, path) for task in tasks[before:]]
-            pool = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+            # one at a time: several that are short would be handed out together, and the last waited for
+            pool = joblib.Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)
             try:
                 # closing the generator ends the workers: after an interrupt none goes on working for nobody
                 with closing(pool(calls)) as results:

@@ -157,12 +157,16 @@ def choose_beside(
     widths = {t: arrays[t].shape[1] for t in others}
     if sum(widths.values()) <= ROOM * n:
         return list(others)
-    own = make_terms([arrays[term]]).columns
-    alike = {t: float(np.sum((make_terms([arrays[t]]).columns.T @ own) ** 2)) for t in others}
+    terms = make_terms([arrays[term], *(arrays[t] for t in others)])
+    own, bounds = terms.columns[:, : terms.widths[0]], np.append(0, np.cumsum(terms.widths))
+    each = np.append(0.0, np.cumsum(np.sum((own.T @ terms.columns) ** 2, axis=0)))
+    alike = dict(zip(others, np.diff(each[bounds])[1:].tolist(), strict=True))
     chosen: list[int] = []
+    room = ROOM * n
     for t in sorted(others, key=lambda t: (t not in relevant, -alike[t])):
-        if sum(widths[k] for k in chosen) + widths[t] <= ROOM * n:
+        if widths[t] <= room:
             chosen.append(t)
+            room -= widths[t]
     return chosen
 
 

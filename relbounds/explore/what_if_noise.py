@@ -19,10 +19,17 @@ from relbounds.explore.cutting import Cut, Wish, cut
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.noise.blocks import BlockValues, Refit, largest_least_in
+from relbounds.linear.noise.blocks import (
+    BlockValues,
+    Refit,
+    Together,
+    largest_least_in,
+    refit_together,
+    together,
+)
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey, Population
-from relbounds.linear.noise.fwer import Drawing, refit_permuted
+from relbounds.linear.noise.fwer import Drawing, permuted, pieces_of, refit_permuted
 from relbounds.linear.noise.judge import judge
 from relbounds.linear.noise.probes import draw_populations
 from relbounds.linear.privileged.models import build_any
@@ -172,16 +179,31 @@ def _drawing(fitted: Fitted, wishes: Mapping[RowKey, Wish]) -> Drawing:
     """Return a way to refit models to permuted terms whose sets are cut by the same wishes."""
 
     def draw(evidence: Evidence, terms: Sequence[DesignTerm], block: tuple[int, ...]) -> list[BlockValues]:
+        count, part = _count(fitted), terms[0].part
+        some = tuple(terms[t] for t in block)
+        keys = {RowKey(part, term.name) for term in some} - set(wishes)
+        rows = [row for row in evidence.spec.asked if row.key in keys]
+        off = _switched_off(evidence, wishes)
+        task = together(evidence, part, rows, off) if off is not None and rows else None
+        pieces = [range(i, i + 1) for i in range(count)] if task is None else pieces_of(task, count)
         found = run(
-            _refit_cut,
-            list(range(_count(fitted))),
-            shared=(evidence, tuple(terms[t] for t in block), dict(wishes)),
+            _refit_cuts,
+            pieces,
+            shared=(evidence, some, dict(wishes), task),
             n_jobs=fitted.options.n_jobs,
             client=fitted.options.client,
         )
-        return [one for one in found if one is not None]
+        return [one for piece in found for one in piece if one is not None]
 
     return draw
+
+
+def _switched_off(evidence: Evidence, wishes: Mapping[RowKey, Wish]) -> tuple[int, ...] | None:
+    """Return the variables that are held at 0 where that is all that is asked for, None where more is."""
+    if set(wishes) != evidence.without:
+        return None
+    rows = [row for row in evidence.spec.asked if row.key in wishes]
+    return tuple(sorted({j for row in rows for f in row.functionals for j in f.variables}))
 
 
 def _known(fitted: Fitted) -> Drawing:
@@ -210,6 +232,21 @@ def evidence_of(fitted: Fitted) -> Evidence:
         fitted.measured,
         fitted.memory,
     )
+
+
+def _refit_cuts(
+    draws: range, shared: tuple[Evidence, tuple[DesignTerm, ...], dict[RowKey, Wish], Together | None]
+) -> list[BlockValues | None]:
+    """Return what :func:`_refit_cut` does for several draws, in one run where that can be."""
+    evidence, block, wishes, task = shared
+    found: list[BlockValues | None] = [None] * len(draws)
+    if task is not None:
+        columns = [j for term in block for j in term.columns]
+        found = refit_together(evidence, task, columns, permuted(evidence, block[0].part, columns, draws))
+    return [
+        _refit_cut(number, (evidence, block, wishes)) if one is None else one
+        for number, one in zip(draws, found, strict=True)
+    ]
 
 
 def _refit_cut(

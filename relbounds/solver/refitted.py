@@ -118,7 +118,7 @@ def push_refitted(
     Parameters
     ----------
     model : Model
-        What the models have in common; without a linear loss and without bounds on variables.
+        What the models have in common; without a linear loss, and without bounds but for variables that are held.
     C : float
         Price of the loss.
     columns : Columns
@@ -151,9 +151,7 @@ def push_refitted(
     P = len(columns)
     v, begin = _best(reduced, stack, C) if best is None else (best.v, best.begin)
     core = reduced.core
-    hinge = np.maximum(core.h - stack.times(v), 0.0)
-    penalty, loss = np.abs(v[:, : core.pen.size]) @ core.pen, hinge @ core.c
-    objective = 0.5 * penalty + C * loss
+    penalty, loss, objective = _spent(core, stack, C, v)
     p, l, B = budgets(penalty, loss, objective)
     d = directions[:, reduced.free] * reduced.unit
     points = reduced.back(v)
@@ -179,6 +177,28 @@ def push_refitted(
             moved = _push_sets(out, some[inside], sets, d, paired)
             active[np.ix_(some[inside], reduced.rows)] = True if hard else moved
     return out
+
+
+def spent(model: Model, C: float, columns: Columns, best: BestRefitted) -> tuple[np.ndarray, ...]:
+    """Return what the best models spend: norms, losses and objectives.
+
+    Examples
+    --------
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> columns = Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))
+    >>> [abs(x.round(4)).tolist() for x in spent(model, 1.0, columns, best_refitted(model, 1.0, columns))]
+    [[1.0], [0.0], [0.5]]
+    """
+    reduced = priced_core(model)
+    return _spent(reduced.core, _stacked(reduced, columns), C, best.v)
+
+
+def _spent(core: Core, stack: Stack, C: float, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    hinge = np.maximum(core.h - stack.times(v), 0.0)
+    penalty, loss = np.abs(v[:, : core.pen.size]) @ core.pen, hinge @ core.c
+    return penalty, loss, 0.5 * penalty + C * loss
 
 
 def _stacked(reduced: Reduced, columns: Columns) -> Stack:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from problems import plain_max
 
 import relbounds as rb
+from relbounds.explore import what_if_noise
 from relbounds.explore.constrain import phrase
+from relbounds.linear.noise.facts import NoiseKey
 from relbounds.linear.ranges import ZERO
 
 LOOSE = 1e-5
@@ -273,6 +275,59 @@ def test_bad_wishes(wishes, words):
 def test_phrases():
     assert phrase((0.1, 0.25)) == "in [0.1, 0.25]"
     assert phrase((0.125, 0.125)) == "= 0.125"
+
+
+def with_factors(n=250):
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(n, 4))
+    x[:, 1] += x[:, 0]
+    site, unit = rng.choice(list("abc"), n), rng.choice(list("pqrs"), n)
+    grade = np.digitize(x[:, 0] + 0.5 * (site == "a") + rng.normal(size=n), [-0.5, 0.5]) + 1
+    data = pd.DataFrame(x, columns=list("stuv")).assign(
+        grade=pd.Categorical(grade, ordered=True), site=site, unit=unit
+    )
+    return "grade ~ s + t + u + v + C(site) + C(unit)", data
+
+
+def counted(monkeypatch):
+    """Return a list that refits enter which are done one by one."""
+    alone, one_by_one = [], what_if_noise._refit_cut
+
+    def count(number, shared):
+        alone.append(number)
+        return one_by_one(number, shared)
+
+    monkeypatch.setattr(what_if_noise, "_refit_cut", count)
+    return alone
+
+
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+def test_noise_without_terms_is_the_same_in_one_run_and_one_by_one(monkeypatch, tolerance):
+    formula, data = with_factors()
+    # a small tolerance: some models of permuted data need what chance made of noise
+    fit = rb.relbounds(formula, data, C=0.1, delta=0.006, tolerance=tolerance, seed=1)
+    wishes = [{"t": "off"}, {"v": "off", "unit": "off"}]
+    with monkeypatch.context() as m:
+        alone = counted(m)
+        found = [fit.constrain(wish)._fitted.noise for wish in wishes]
+        assert len(alone) < 19
+    monkeypatch.setattr(what_if_noise, "together", lambda *_: None)
+    for one, wish in zip(found, wishes, strict=True):
+        single = fit.constrain(wish)._fitted.noise
+        for key, population in one.populations.items():
+            assert population.upper.max() > 0.01
+            assert population.upper == pytest.approx(single.populations[key].upper, abs=3e-6)
+            assert population.lower == pytest.approx(single.populations[key].lower, abs=3e-6)
+    assert found[0].populations[NoiseKey("regular")].lower.max() > 1e-3
+
+
+def test_noise_of_sets_that_the_best_model_of_what_is_left_is_not_in(monkeypatch):
+    # the copy is needed by the models of permuted data too, and the rest at the same C spends too much
+    data = rb.simulate.draw("ordinal", 1500, 4, 4, 6, noise=0.5, seed=3)
+    fit = rb.relbounds(data.formula, data.data, C=0.005, delta=0.004, seed=0)
+    alone = counted(monkeypatch)
+    less = fit.constrain({"x6": "off"})
+    assert alone and less._fitted.noise.refits == 19
 
 
 def test_notes_on_classes_do_not_name_what_is_fixed():

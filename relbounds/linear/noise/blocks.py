@@ -23,9 +23,10 @@ from relbounds.solver.columns import Columns, join_columns, put_columns, stack_c
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.few_columns import is_wide
 from relbounds.solver.largest import push_largest, push_likeliest, push_on_few
+from relbounds.solver.model import Model
 from relbounds.solver.optimum import Solution, fit_baseline
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.refitted import best_refitted, push_refitted
+from relbounds.solver.refitted import BestRefitted, Budgets, best_refitted, push_refitted, spent
 from relbounds.solver.screen import screen, screen_ends
 from relbounds.solver.tolerances import OPTIMAL
 
@@ -103,12 +104,22 @@ class Together:
         The rows of the block.
     directions, paired : ndarray
         What they ask for (:func:`relbounds.solver.refitted.push_refitted`).
+    off : tuple of int
+        Variables that are held at 0 in the sets of equivalent models, though not in the best ones.
     """
 
     spec: Spec
     rows: tuple[Asked, ...]
     directions: FloatArray
     paired: NDArray[np.bool_]
+    off: tuple[int, ...] = ()
+
+    @property
+    def held(self) -> Model:
+        """The program with these variables held."""
+        lower, upper = self.spec.model.lower.copy(), self.spec.model.upper.copy()
+        lower[list(self.off)] = upper[list(self.off)] = 0.0
+        return replace(self.spec.model, lower=lower, upper=upper)
 
     @property
     def entries(self) -> int:
@@ -116,7 +127,9 @@ class Together:
         return max(1, len(self.directions) * len(self.spec.rows))
 
 
-def together(evidence: Evidence, part: str, rows: Sequence[Asked]) -> Together | None:
+def together(
+    evidence: Evidence, part: str, rows: Sequence[Asked], off: Sequence[int] = ()
+) -> Together | None:
     """Return what refits in one run need; None where they are better done one by one.
 
     That is so for correcting functions, for rows whose greatest value is only bounded, where many rows are merged,
@@ -136,7 +149,7 @@ def together(evidence: Evidence, part: str, rows: Sequence[Asked]) -> Together |
         spec = build(evidence.design, spec.kind, merged=False)
     directions = np.vstack([f.directions(model.q) for f in functionals])
     paired = np.concatenate([np.full(len(f.tops), f.signed) for f in functionals])
-    return Together(spec, tuple(rows), directions, paired)
+    return Together(spec, tuple(rows), directions, paired, tuple(off))
 
 
 def refit_together(
@@ -158,21 +171,27 @@ def refit_together(
         join_columns([task.spec.change("regular", j, one[:, i]) for i, j in enumerate(columns)])
         for one in values
     ]
-    budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
+    budgets: Budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
     changes = stack_columns(own, model)
     asked = ("refits", tuple(columns), hash(values.tobytes()))
     best = evidence.memory.recall(asked, lambda: best_refitted(model, C, changes, evidence.solution.v))
-    found = push_refitted(model, C, changes, budgets, task.directions, task.paired, best=best)
+    start: BestRefitted | None = best
+    if task.off:
+        # what is left of a set begins at the best model of it, which need not lie inside the budgets of the whole
+        known = budgets(*spent(model, C, changes, best))
+        budgets, start = lambda *_: known, None
+    found = push_refitted(task.held, C, changes, budgets, task.directions, task.paired, best=start)
+    B = budgets(found.penalty, found.loss, found.objective)[2]
     out: list[BlockValues | None] = []
     for i, v in enumerate(found.points):
         if task.spec.norm_of(v) <= ZERO * evidence.norm:
-            out.append(BlockValues(0.0, 0.0))
+            # where variables are held, what is left may use others although its best model does not
+            out.append(None if task.off else BlockValues(0.0, 0.0))
         elif not found.good[i]:
             out.append(None)
         else:
-            B = budgets(*(x[[i]] for x in (found.penalty, found.loss, found.objective)))[2][0]
             place = changes.take(np.array([i]))
-            least = _least_of_terms(task, evidence, place, v, B, found.active[i])
+            least = _least_of_terms(task, evidence, place, v, B[i], found.active[i])
             out.append(BlockValues(max(float(found.largest[i]), 0.0), max(float(found.least[i]), least)))
     return out
 
@@ -190,7 +209,7 @@ def _least_of_terms(
     rows = [row for row in task.rows if not row.signed and max(abs(f.at(v)) for f in row.functionals) > size]
     if not rows:
         return 0.0
-    model = put_columns(task.spec.model, own)
+    model = put_columns(task.held, own)
     joint = (evidence.solution.C, float(B[0])) if B.size == 1 else None
     norm, loss = (None, None) if B.size == 1 else (float(B[0]), float(B[1]))
     polytope = Polytope(model, norm=norm, loss=loss, joint=joint, start=v, active=active)

@@ -244,7 +244,7 @@ def _refits(shared: Shared, count: int) -> list[BlockValues]:
     rows = [shared.rows[k] for k in shared.block]
     task = together(shared.evidence, shared.part, rows)
     # pieces of a size that does not depend on the number of workers
-    pieces = [range(i, i + 1) for i in range(count)] if task is None else _pieces(task, count)
+    pieces = [range(i, i + 1) for i in range(count)] if task is None else pieces_of(task, count)
     with stage("noise refits", count, options.progress) as done:
         found = run(
             _refit_block,
@@ -257,7 +257,7 @@ def _refits(shared: Shared, count: int) -> list[BlockValues]:
     return [BlockValues(scale * one.largest, scale * one.least) for piece in found for one in piece]
 
 
-def _pieces(task: Together, count: int) -> list[range]:
+def pieces_of(task: Together, count: int) -> list[range]:
     """Deal draws into runs: one for small models, a few for large ones, which are then shared among processes."""
     each = int(np.clip(RUN // task.entries, 2, count))
     each = -(-count // -(-count // each))

@@ -18,6 +18,11 @@ MOST_PATTERNS = 160
 MANY_ROWS, MANY_COLUMNS = 500, 24
 # Fewer rows than this are not worth the search.
 FEW_ROWS = 64
+# Rows are folded where that leaves at most this share of them, apart from the last columns, at most so many, that rows
+# use by turns.
+FOLDED, MOST_LAST = 0.75, 16
+# Columns that rows are told apart by; two rows that agree in all of these are compared in every column.
+TELLING = 8
 # What a block of its own costs, and what putting one product in its place does, in rows of a matrix product.
 OWN, SCATTER = 4000, 70
 # Columns this heavy against their diagonal entry are treated as free ones.
@@ -100,6 +105,82 @@ def _block(rows: np.ndarray | slice, columns: np.ndarray) -> Block:
     return Block(rows, columns, columns[first], columns[second])
 
 
+@dataclass(frozen=True)
+class Folded:
+    """Rows that are the same up to their sign in all but the last columns, each of them once.
+
+    An observation has a row at every threshold, and one for either side of a tube.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (R,)
+        The rows, those that belong together side by side.
+    starts : ndarray of int, shape (U,)
+        Where each group begins.
+    grams : Grams
+        Of the first columns, one row a group.
+    last : ndarray, shape (t, R)
+        The last columns in that order, with the signs that make the first ones equal.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+    grams: Grams
+    last: np.ndarray
+
+    def __call__(self, D: np.ndarray) -> np.ndarray:
+        """Return the Gram matrices, the lower triangle of them."""
+        D = D[:, self.order]
+        t, k = len(self.last), self.grams.matrix.shape[1]
+        inner = self.grams(np.add.reduceat(D, self.starts, axis=1))
+        if not t:
+            return inner
+        out = np.zeros((len(D), k + t, k + t))
+        out[:, :k, :k] = inner
+        for j in range(t):
+            weighted = D * self.last[j]
+            out[:, k + j, :k] = np.add.reduceat(weighted, self.starts, axis=1) @ self.grams.matrix
+            out[:, k + j, k:] = weighted @ self.last.T
+        return out
+
+
+def folded(matrix: np.ndarray) -> Folded | None:
+    """Return the rows folded, or None where too few of them belong together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(90, 30))
+    >>> folded(np.vstack([X, -X])).starts.size
+    90
+    """
+    rows, q = matrix.shape
+    if rows < FEW_ROWS or q < MANY_COLUMNS:
+        return None
+    t = 0
+    while t <= MOST_LAST and np.count_nonzero(matrix[:, q - 1 - t]) < 0.7 * rows:
+        t += 1
+    if t > MOST_LAST:
+        return None
+    telling = matrix[:, :TELLING] * (1.0 + np.sqrt(np.arange(1, TELLING + 1)))
+    # sums of the same numbers in the same order: rows that are equal up to their sign have the very same
+    key, side = np.zeros(rows), np.zeros(rows)
+    for column in telling.T:
+        key += np.abs(column)
+        side += column
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    if first.size > FOLDED * rows:
+        return None
+    sign = np.where(side < 0, -1.0, 1.0)
+    own = matrix[first, : q - t] * sign[first, None]
+    if not np.array_equal(matrix[:, : q - t], own[which] * sign[:, None]):
+        return None
+    order = np.argsort(which, kind="stable")
+    starts = np.searchsorted(which[order], np.arange(first.size))
+    last = np.ascontiguousarray((matrix[:, q - t :] * sign[:, None])[order].T)
+    return Folded(order, starts, Grams(own, fold=False), last)
+
+
 class Grams:
     """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once; only the lower triangle is filled.
 
@@ -113,8 +194,10 @@ class Grams:
     [[[4.0, 0.0], [8.0, 16.0]]]
     """
 
-    def __init__(self, matrix: np.ndarray) -> None:
+    def __init__(self, matrix: np.ndarray, fold: bool = True) -> None:
         self.matrix = matrix
+        self.fold = fold
+        self.folded: Folded | None = None
         self.few = matrix.shape[1] <= 96
         self.blocks: list[Block] | None = None
         self.kept = False
@@ -125,6 +208,10 @@ class Grams:
 
     def __call__(self, D: np.ndarray) -> np.ndarray:
         """Return the Gram matrices, shape (len(D), q, q)."""
+        if self.fold:
+            self.fold, self.folded = False, folded(self.matrix)
+        if self.folded is not None:
+            return self.folded(D)
         B = D.shape[0]
         q = self.matrix.shape[1]
         if self.few and (B >= 6 or self._sparse()):

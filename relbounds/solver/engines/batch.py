@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.active_rows import FEW, Smaller, smaller
+from relbounds.solver.active_rows import FEW, Smaller, crossed_rows, smaller
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.certificates import dual_bound
 from relbounds.solver.engines.answer import Answer, empty_answer
@@ -127,13 +127,17 @@ def push_batch(
 def _push_few(polytope: Polytope, directions: np.ndarray, goals: Goals | None) -> Answer | None:
     """Push with few columns; None where these alone leave the set empty."""
     anchor = np.zeros((1, polytope.model.q))
-    empty = False
+    empty, active = False, polytope.active
 
     def solve(some: np.ndarray, chosen: np.ndarray, gap: float) -> tuple[np.ndarray, Duals]:
-        nonlocal empty
+        nonlocal empty, active
         few = directions[np.ix_(some, np.flatnonzero(chosen))]
         own = None if goals is None else goals.take(some)
-        answer = _push_all(with_columns(polytope, chosen), few, own, gap)
+        fewer = replace(with_columns(polytope, chosen), active=active)
+        answer = _push_all(fewer, few, own, gap)
+        # rows that were seen to move move again when columns join
+        crossed = crossed_rows(fewer, answer.points)
+        active = active if crossed is None or active is None else active | crossed
         if goals is not None and own is not None:
             goals.put(some, own)
         anchor[:, chosen] = answer.anchor[:1]

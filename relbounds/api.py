@@ -120,7 +120,8 @@ def relbounds(
         What to do with rows that have missing values.
     screen : bool or None
         Bound terms that scores do not tell from noise only down to twice what noise reaches: it is proved that no
-        equivalent model uses them more than their limit, and their upper bound reads "<=" ("at most"; True in the table's column `screened`).
+        equivalent model uses them more than their limit, and their upper bound reads "<=" ("at most"; True in the
+        table's column `screened`).
         None does so with more than 120 rows, False never.
     bounds : bool
         False fits and predicts only: no bounds, no classes.

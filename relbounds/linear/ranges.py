@@ -22,6 +22,7 @@ from relbounds.solver.best import point_inside
 from relbounds.solver.certificates import room_at
 from relbounds.solver.engines.dispatch import push_many, push_roughly
 from relbounds.solver.engines.registry import find_engine
+from relbounds.solver.few_columns import is_much_wider, is_wide
 from relbounds.solver.largest import push_largest, push_largest_each
 from relbounds.solver.least import Form, least_values
 from relbounds.solver.polytope import Polytope, Pushed
@@ -29,8 +30,9 @@ from relbounds.solver.tolerances import ROUNDING
 
 # Values this small, relative to the norm of the baseline, are zero: bounds are certified to this accuracy.
 ZERO = 1e-6
-# Signed functionals per task: fixed, so that the pieces of work do not depend on the number of workers.
-CHUNK = 48
+# Signed functionals per task: fixed, so that the pieces of work do not depend on the number of workers. Where hardly
+# two directions use the same columns, more would only be in each other's way.
+CHUNK, CHUNK_APART = 48, 2
 # Entries of extreme points that are kept with a table; more would cost more memory than they save time.
 MOST_KEPT = 1_000_000
 
@@ -268,12 +270,13 @@ def _measure_one(polytope: Polytope, work: Work, known: Extremes | None) -> tupl
     before = _still_inside(polytope, known, len(functionals))
     out: dict[int, Range] = {}
     with stage("bounds", len(functionals), options.progress) as done:
-        pieces = [[signed[i] for i in piece] for piece in chunks(len(signed), CHUNK)]
+        each = CHUNK_APART if is_wide(polytope) and is_much_wider(polytope) else CHUNK
+        pieces = [[signed[i] for i in piece] for piece in chunks(len(signed), each)]
         found = run(
             _signed_ranges,
             [[(functionals[i], before[i]) for i in piece] for piece in pieces],
             shared=(polytope, work.how, [functionals[i] for i in others]),
-            progress=lambda tasks_done: done(CHUNK * tasks_done),
+            progress=lambda tasks_done: done(each * tasks_done),
             n_jobs=options.n_jobs,
             client=options.client,
         )

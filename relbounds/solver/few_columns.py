@@ -22,7 +22,7 @@ from relbounds.solver.tolerances import FINE, NEGLIGIBLE, PROMISED
 # Sets with fewer penalised variables are solved with all of them.
 WIDE = 160
 # Columns that join for one direction at a time, and directions worked on together: each brings columns of its own.
-JOINING, TOGETHER = 10, 32
+JOINING, TOGETHER = 15, 32
 # With this many times more columns than rows hardly two directions have a use for the same ones: then only so many are
 # worked on together, and hand nothing on.
 MUCH_WIDER, FEW_TOGETHER = 2, 8
@@ -40,6 +40,21 @@ def is_wide(polytope: Polytope) -> bool:
     False
     """
     return len(polytope.start) == polytope.model.q and int(np.sum(polytope.model.penalty > 0)) > WIDE
+
+
+def is_much_wider(polytope: Polytope) -> bool:
+    """Return whether a set has so many more columns than rows that hardly two directions use the same ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 3)), np.ones(1), np.ones(1), np.ones(3))
+    >>> is_much_wider(Polytope(model, norm=1.0, loss=1.0, start=np.ones(3)))
+    True
+    """
+    model = polytope.model
+    return model.q > MUCH_WIDER * (model.h.size + model.a.size)
 
 
 def needed_columns(polytope: Polytope) -> np.ndarray:
@@ -132,7 +147,7 @@ def on_few_columns(
     points = np.zeros((count, model.q))
     duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
     shared = needed_columns(polytope)
-    apart = model.q > MUCH_WIDER * (model.h.size + model.a.size)
+    apart = is_much_wider(polytope)
     step = FEW_TOGETHER if apart else TOGETHER
     for first in range(0, count, step):
         pending = np.arange(first, min(first + step, count))

@@ -1,0 +1,47 @@
+"""Gram matrices in which every observation is worked on once."""
+
+import numpy as np
+import pytest
+
+from relbounds.linear.families import make_rows
+from relbounds.linear.plain import plain_model
+from relbounds.solver.grams import Grams, folded
+
+
+def model_of(kind, n=60, d=40):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n, d))
+    if kind == "regression":
+        return plain_model(X, make_rows(rng.normal(size=n), "regression"))
+    y = 1 + rng.integers(0, 5, size=n)
+    return plain_model(X, make_rows(y, "ordinal", kind))
+
+
+@pytest.mark.parametrize("kind", ["implicit", "regression", "explicit"])
+@pytest.mark.parametrize("B", [1, 9])
+@pytest.mark.parametrize("d", [40, 120])
+def test_the_same_as_written_out(kind, B, d):
+    G = model_of(kind, d=d).G
+    D = np.random.default_rng(1).uniform(0.0, 3.0, size=(B, len(G)))
+    expected = np.einsum("rq,br,rp->bqp", G, D, G)
+    found = Grams(G)(D)
+    assert np.allclose(np.tril(found), np.tril(expected), rtol=1e-12, atol=1e-12 * expected.max())
+
+
+@pytest.mark.parametrize("kind", ["implicit", "regression"])
+def test_an_observation_is_there_once(kind):
+    assert folded(model_of(kind).G).starts.size == 60
+    # some rows of it will do
+    some = np.random.default_rng(2).permutation(len(model_of(kind).G))[:110]
+    assert folded(model_of(kind).G[some]).starts.size <= 60
+
+
+def test_rows_that_differ_in_one_entry_are_not_folded():
+    G = model_of("implicit").G.copy()
+    G[5, 30] *= 1 + 1e-15
+    assert folded(G) is None
+
+
+def test_nothing_to_fold():
+    assert folded(np.random.default_rng(0).normal(size=(100, 30))) is None
+    assert folded(np.ones((300, 3))) is None

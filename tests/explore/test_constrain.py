@@ -316,8 +316,9 @@ def test_noise_without_terms_is_the_same_in_one_run_and_one_by_one(monkeypatch, 
         single = fit.constrain(wish)._fitted.noise
         for key, population in one.populations.items():
             assert population.upper.max() > 0.01
-            assert population.upper == pytest.approx(single.populations[key].upper, abs=3e-6)
-            assert population.lower == pytest.approx(single.populations[key].lower, abs=3e-6)
+            # some of the sets are so thin that the last digit of their budgets shows
+            assert population.upper == pytest.approx(single.populations[key].upper, abs=2e-5)
+            assert population.lower == pytest.approx(single.populations[key].lower, abs=2e-5)
     assert found[0].populations[NoiseKey("regular")].lower.max() > 1e-3
 
 

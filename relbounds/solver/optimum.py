@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relbounds.errors import SolverError
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.certificates import dual_bound
 from relbounds.solver.engines.simplex import least_objective
 from relbounds.solver.few_columns import model_with
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core, State, make_state
+from relbounds.solver.predictor_corrector import State
+from relbounds.solver.priced import accurate, priced_core, priced_start
 from relbounds.solver.pricing import (
     SHORT,
     Found,
@@ -27,8 +27,7 @@ from relbounds.solver.pricing import (
     more_than_few,
     overpull,
 )
-from relbounds.solver.reduced import Duals, Reduced, reduce
-from relbounds.solver.starts import find_inside
+from relbounds.solver.reduced import Duals, Reduced
 from relbounds.solver.tolerances import EXACT, FACE, LEFT_OUT, NEGLIGIBLE, OPTIMAL, TOUCHING
 from relbounds.solver.working_rows import MANY, WorkingRows
 
@@ -357,14 +356,6 @@ def _smallest(model: Model) -> tuple[float, np.ndarray, np.ndarray]:
         little = min(1e3 * little, largest)
 
 
-def priced_core(model: Model) -> Reduced:
-    """Return the model as arrays without budgets."""
-    reduced = reduce(Polytope(model, joint=(1.0, np.inf), start=np.zeros(model.q)))
-    none = np.zeros(0)
-    core = replace(reduced.core, p=none, l=none, Lin=np.zeros((0, reduced.core.q)), B=none)
-    return replace(reduced, core=core)
-
-
 def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> list[Solution]:
     prices = np.asarray(Cs, dtype=float)
     if has_many(model):
@@ -413,94 +404,6 @@ def _fit_all(model: Model, prices: np.ndarray, accuracy: float, exact: bool) -> 
         states = interior.solve(core, d, start, np.full(some.size, -1.0), stop=enough)
         found += [_solution(model, reduced, states, i, float(C), exact) for i, C in enumerate(some)]
     return found
-
-
-def accurate(
-    core: Core, linear: np.ndarray, accuracy: float, constant: np.ndarray | float = 0.0
-) -> interior.Stop:
-    """Return a rule that stops problems whose gap is a small share of their objective.
-
-    `linear` (B, q) is the linear part of each problem's loss, in core units; `constant` (B,) what it has beside.
-    """
-    beside = np.broadcast_to(constant, len(linear))
-
-    def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
-        # what the products leave of the objective is its dual value
-        fixed = beside[at.which] + _dot(at.v, linear[at.which])
-        scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(fixed)
-        scale += at.price * interior.paid(at.xi, core.c if at.own is None else at.own) if core.rows else 0.0
-        return (gap <= accuracy * scale) & (lack <= accuracy * scale)
-
-    return enough
-
-
-def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.einsum("bi,bi->b", x, y)
-
-
-def priced_start(
-    core: Core,
-    reduced: Reduced,
-    price: np.ndarray,
-    norm_price: np.ndarray,
-    budget: np.ndarray,
-    own: np.ndarray | None = None,
-) -> State:
-    """Return a start for problems in which loss and norm have a price instead of a budget.
-
-    Parameters
-    ----------
-    core : Core
-        The arrays, with at most one budget, on the norm.
-    price, norm_price : ndarray, shape (B,)
-        Prices of loss and norm.
-    budget : ndarray, shape (B,)
-        The budget of the norm, infinite without one.
-    own : ndarray, shape (B, R), optional
-        Prices of the loss rows where these differ by problem.
-    """
-    B, s = price.size, core.pen.size
-    model = reduced.polytope.model
-    v = np.zeros((1, core.q))
-    # thresholds in order, so that the hard rows have room
-    loose = s + np.flatnonzero((core.A[:, s:] != 0).any(axis=0))
-    v[0, loose] = np.linspace(-0.5, 0.5, loose.size) if loose.size > 1 else 0.0
-    if model.inner is not None:
-        v[0] = reduced.into(model.inner)
-    if core.a.size and np.min(core.A @ v[0] - core.a) < 1e-6:
-        bare = replace(core, p=np.zeros(1), l=np.zeros(1), Lin=np.zeros((1, core.q)), B=np.ones(1))
-        v, room, _ = find_inside(bare, v, None)
-        if room[0] <= 0:
-            raise SolverError(
-                "No model satisfies the hard constraints strictly: the bounds on some variables contradict each other."
-                " Widen them."
-            )
-    if np.isfinite(budget).all():
-        norm = float(np.abs(v[0, :s]) @ core.pen)
-        if norm > 0.5 * budget[0]:
-            v[0, :s] *= 0.5 * budget[0] / norm
-    v = np.repeat(v, B, axis=0)
-    margin = v @ core.G.T - core.h
-    prices = core.c[None, :] if own is None else own
-    mu = price * prices.mean(axis=1) * 0.5 if core.h.size else price * (np.abs(model.linear).max() + 1e-3)
-    modulus = np.where(np.isfinite(budget), 0.25 * budget / max(s, 1), np.clip(4.0 * mu, 1e-2, 10.0))
-    t = np.abs(v[:, :s]) + modulus[:, None] / core.pen
-    # the modulus is in units of the norm: bring it to the size of a unit column's weight
-    if not np.isfinite(budget).all():
-        t = np.abs(v[:, :s]) + np.clip(4.0 * mu, 1e-2, 10.0)[:, None] * np.minimum(1.0, 1.0 / core.pen)
-    xi = np.maximum(-margin, 0.0) + 0.5
-    u1, u2, f, g = t - v[:, :s], t + v[:, :s], margin + xi, v @ core.A.T - core.a
-    left = core.B - (t @ core.pen)[:, None] * core.p
-    lam = mu[:, None] / left
-    total = norm_price + lam @ core.p
-    weight = total[:, None] * core.pen
-    cost = price[:, None] * prices
-    z1, z2 = weight * u2 / (u1 + u2), weight * u1 / (u1 + u2)
-    z3, z4 = cost * f / (xi + f), cost * xi / (xi + f)
-    multipliers = [z1, z2, z3, z4, mu[:, None] / g, lam]
-    state = make_state(v, [u1, u2, xi, f, g, left], multipliers, total, price.astype(float))
-    state.own = own
-    return state
 
 
 def _solution(model: Model, reduced: Reduced, states: State, i: int, C: float, exact: bool) -> Solution:

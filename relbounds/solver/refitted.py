@@ -17,8 +17,8 @@ from relbounds.solver.centre import aimed, centred
 from relbounds.solver.columns import Columns
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
-from relbounds.solver.optimum import accurate, priced_core, priced_start
 from relbounds.solver.predictor_corrector import Core, State
+from relbounds.solver.priced import accurate, priced_core, priced_start
 from relbounds.solver.reduced import Reduced
 from relbounds.solver.stack import Stack, count_apart
 from relbounds.solver.starts import room_of, strictly

@@ -58,6 +58,8 @@ LEAST = 1e-4
 # With no more observations than this draws are cheap, and so many of them that a level is met by this part of it: a
 # p-value from few draws is uncertain, which costs power.
 FEW_ROWS, FINE = 500, 6
+# A term that has so much of its variance beside others is no copy of theirs.
+CLEAR = 1e-4
 # Terms that are looked at to count possible stand-ins: with more, the share among some of them stands for all.
 LOOKED = 500
 
@@ -259,6 +261,9 @@ def own_test(
     waiting: dict[int, tuple[FloatArray, Loads, float]] = {}
     for t, others in beside.items():
         given = kept_columns(arrays, others, adjust, n)
+        if asked is not None and t not in asked and _says_more(arrays[t], given):
+            out[t] = 1.0
+            continue
         left = make_terms([arrays[t]], given).columns
         if not left.shape[1]:
             continue
@@ -278,6 +283,25 @@ def own_test(
             if 1 + reached[t] > level * (1 + draws) + TIE:
                 del waiting[t]
     return out
+
+
+def _says_more(own: FloatArray, given: FloatArray) -> bool:
+    """Say whether columns are clearly not made up of others: a quick look, which need not tell copies exactly.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(20, 3))
+    >>> _says_more(x[:, :1], x[:, 1:]), _says_more(x[:, :1], x)
+    (True, False)
+    """
+    base, own = given - given.mean(axis=0), own - own.mean(axis=0)
+    gram = base.T @ base
+    # what is added makes the others say less than they do by no more than a share of CLEAR squared
+    gram.flat[:: len(gram) + 1] += CLEAR**2 * float(np.max(gram, initial=0.0)) + 1e-200
+    shared = base.T @ own
+    size = np.sum(own**2, axis=0)
+    left = size - np.sum(shared * np.linalg.solve(gram, shared), axis=0)
+    return bool(np.any(left > CLEAR * size))
 
 
 def _own_of_many(

@@ -155,3 +155,16 @@ def test_p_values_of_a_what_if_are_its_own():
     # nothing is ruled out: the tests are those of the fit
     bounded = fit.constrain({"b": (0.0, 0.4)})
     assert np.allclose(bounded.table.loc[rows, "p_adjusted"], fit.table.loc[rows, "p_adjusted"])
+
+
+def test_terms_that_are_not_asked_for_count_unless_they_are_copies():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(120, 4))
+    blocks = [x[:, 0], x[:, 1], x[:, 0].copy(), x[:, 2] + 1e-3 * x[:, 3], x[:, 2], np.zeros(120)]
+    beside = {t: [k for k in range(6) if k != t] for t in range(6)}
+    response = Response("binary", (x[:, 1] > 0).astype(int))
+    whole = own_test(blocks, response, beside)
+    some = own_test(blocks, response, beside, asked=[1])
+    # a quick look decides for those that are not asked for, and must say the same of copies and of constants
+    assert set(whole) == set(some) == {1, 3, 4}
+    assert some == {1: whole[1], 3: 1.0, 4: 1.0}

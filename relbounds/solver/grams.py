@@ -137,10 +137,9 @@ class Folded:
             return inner
         out = np.zeros((len(D), k + t, k + t))
         out[:, :k, :k] = inner
-        for j in range(t):
-            weighted = D * self.last[j]
-            out[:, k + j, :k] = np.add.reduceat(weighted, self.starts, axis=1) @ self.grams.matrix
-            out[:, k + j, k:] = weighted @ self.last.T
+        weighted = D[:, None, :] * self.last
+        out[:, k:, :k] = np.add.reduceat(weighted, self.starts, axis=2) @ self.grams.matrix
+        out[:, k:, k:] = weighted @ self.last.T
         return out
 
 

@@ -21,6 +21,8 @@ FEW_ROWS = 64
 # Rows are folded where that leaves at most this share of them, apart from the last columns, at most so many, that rows
 # use by turns.
 FOLDED, MOST_LAST = 0.75, 16
+# A second matrix beside one of more entries than this would cost more memory than it saves time.
+MOST_FOLDED = 20_000_000
 # Columns that rows are told apart by; two rows that agree in all of these are compared in every column.
 TELLING = 8
 # What a block of its own costs, and what putting one product in its place does, in rows of a matrix product.
@@ -154,7 +156,7 @@ def folded(matrix: np.ndarray) -> Folded | None:
     90
     """
     rows, q = matrix.shape
-    if rows < FEW_ROWS or q < MANY_COLUMNS:
+    if rows < FEW_ROWS or q < MANY_COLUMNS or matrix.size > MOST_FOLDED:
         return None
     t = 0
     while t <= MOST_LAST and np.count_nonzero(matrix[:, q - 1 - t]) < 0.7 * rows:

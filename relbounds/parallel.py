@@ -213,10 +213,18 @@ def _on_cluster(
 ) -> list[Any]:
     from distributed import KilledWorker, as_completed
 
+    if not tasks:
+        return []
     # A task rather than scattered data: if the worker that holds it dies, the scheduler makes it again.
     held = client.submit(_keep, shared, pure=False)
-    futures = [client.submit(_call_on_worker, function, task, held, pure=False, retries=3) for task in tasks]
+    futures: list[Any] = []
     try:
+        if len(tasks) > 1:
+            # tasks go where their data are: with one copy, several would wait for the worker that has it
+            client.replicate([held])
+        futures += [
+            client.submit(_call_on_worker, function, task, held, pure=False, retries=3) for task in tasks
+        ]
         for _ in as_completed(futures):
             done(1)
         return list(client.gather(futures))

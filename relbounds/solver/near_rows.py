@@ -21,7 +21,7 @@ from relbounds.solver.tolerances import FINE
 # Rows of the sample: a share of all, within limits.
 SAMPLED, LEAST, MOST = 0.1, 1000, 5000
 # The sample's answer is off by about this much over the root of its size, relative to the way it went.
-ERROR = 50.0
+ERROR = 25.0
 # Gap at which the sample's problem is finished, relative to the room its budgets have.
 COARSE = 0.01
 

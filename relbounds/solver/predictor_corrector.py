@@ -18,6 +18,7 @@ import numpy as np
 from relbounds.solver.columns import Columns
 from relbounds.solver.grams import Factor, Grams, Wide
 from relbounds.solver.stack import Stack
+from relbounds.solver.tolerances import STALLED
 
 # What may differ from direction to direction: a few columns, or all rows.
 Own = Columns | Stack
@@ -429,6 +430,8 @@ def _iterate(
         lack = np.max(np.abs(residual[:, :s]) / core.pen, axis=1, initial=0.0) * (at.t @ core.pen)
         lack += np.sum(np.abs(residual[:, s:]) * (np.abs(at.v[:, s:]) + 1e-3), axis=1)
         done = (gap <= tolerance) & (lack <= tolerance) | ~np.isfinite(gap + lack)
+        # what is then left of the residual is rounding, which no further step takes away
+        done |= gap <= STALLED * tolerance
         if stop is not None:
             done |= stop(at, gap, lack)
         if round_ == most:

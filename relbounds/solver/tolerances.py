@@ -74,3 +74,6 @@ FAR_ORIGIN = 10.0
 # What is charged for a free variable that nothing limits, in units of what one of its columns needs to make up the
 # height: balancing leaves only rounding to be charged.
 FAR = 1e3
+# A gap of this share of what may be left open is closed, whatever residual goes with it: that is then rounding, which
+# no further step takes away. Much more would stop steps that still remove it.
+STALLED = 1e-3

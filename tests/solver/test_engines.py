@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from problems import FAMILIES, KINDS, feature_directions, plain_max, random_model, random_polytope, stacked
 
 from relbounds.errors import OptionError
+from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.centre import aimed, centred
 from relbounds.solver.engines import dispatch
 from relbounds.solver.engines.dispatch import push_columns, push_many, ranges
 from relbounds.solver.model import make_model
 from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.reduced import reduce
 
 ENGINES = ("batch", "cvxopt", "highs", "auto")
 QUICK = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -209,3 +212,21 @@ def test_proofs_of_some_directions_at_a_time_are_those_of_all_together(monkeypat
     assert (whole.gap <= 1e-6 * tope.size).all()
     np.testing.assert_allclose(parts.bound, whole.bound, rtol=1e-12)
     np.testing.assert_allclose(parts.point, whole.point, rtol=1e-12)
+
+
+def test_a_residual_of_rounding_does_not_keep_a_direction_going(monkeypatch):
+    model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    core = reduce(Polytope(model, norm=1.0, loss=0.5)).core
+    d = np.ones((1, 1))
+    start = aimed(core, centred(core, np.array([[0.7]]), None), np.zeros(1, dtype=int), d, None)
+    inner, seen = interior.residual_of, []
+
+    def rounded(core, at, d, columns):
+        seen.append(at.v[0, 0])
+        # rounding comes anew with every look
+        return inner(core, at, d, columns) + 1e-9 * (-1) ** len(seen)
+
+    monkeypatch.setattr(interior, "residual_of", rounded)
+    found = interior.solve(core, d, start, np.full(1, 1e-10))
+    assert len(seen) < 40
+    assert found.v[0, 0] == pytest.approx(1.0, abs=1e-6)

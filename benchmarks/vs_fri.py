@@ -136,7 +136,7 @@ def cases(wanted: list[str]) -> list[tuple[str, object, int]]:
             if not wanted or str(number) in wanted:
                 label = f"{number} {'noisy' if noise else 'clean'}"
                 # the peer takes about an hour and all memory on the last set: a limit says enough
-                found.append((label, paper_set(number, noise=noise, seed=0), 900 if number < 9 else 600))
+                found.append((label, paper_set(number, noise=noise, seed=0), 900 if number < 9 else 400))
     if not wanted or "large" in wanted:
         found.append(("n=10^4, d=20", draw("ordinal", 10_000, 5, 6, 9, noise=0.5, seed=0), 300))
     return found

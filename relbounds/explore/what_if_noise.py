@@ -17,6 +17,7 @@ import numpy as np
 from relbounds.design.design_terms import DesignTerm
 from relbounds.explore.cutting import Cut, Wish, cut
 from relbounds.linear.asked import Asked, RowKey
+from relbounds.linear.ends import greatest
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.noise.blocks import (
@@ -33,7 +34,7 @@ from relbounds.linear.noise.fwer import Drawing, permuted, pieces_of, refit_perm
 from relbounds.linear.noise.judge import judge
 from relbounds.linear.noise.probes import draw_populations
 from relbounds.linear.privileged.models import build_any
-from relbounds.linear.ranges import ZERO, Measured, greatest
+from relbounds.linear.ranges import ZERO, Measured
 from relbounds.linear.table import Verdicts
 from relbounds.noise_intervals import prediction_interval, tail_probability
 from relbounds.parallel import run

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from measuring import signed_ranges
+from measuring import relevance, signed_ranges
 from scipy.optimize import linprog
 
 import relbounds as rb
@@ -15,7 +15,6 @@ from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.families.rows import ModelKind
 from relbounds.linear.model import build
 from relbounds.linear.privileged.models import build_slack, teacher_weights
-from relbounds.linear.ranges import relevance
 from relbounds.options import Options
 from relbounds.solver.optimum import fit_baseline
 from relbounds.solver.polytope import Polytope

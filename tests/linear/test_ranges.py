@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from measuring import signed_ranges
+from measuring import relevance, signed_ranges
 from reference import Reference
 
 import relbounds as rb
@@ -17,7 +17,6 @@ from relbounds.design import design_from_arrays
 from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.families.rows import ModelKind
 from relbounds.linear.model import build
-from relbounds.linear.ranges import relevance
 from relbounds.linear.tolerance import standard_error
 from relbounds.solver.optimum import fit_baseline, smallest_C
 

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from relbounds.design import Design
 from relbounds.linear.asked import Asked, Functional
+from relbounds.linear.ends import greatest, least
 from relbounds.linear.equivalent import budgets_of, equivalent_models
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import Spec, build
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.privileged.models import build_any
-from relbounds.linear.ranges import ZERO, greatest, least
+from relbounds.linear.ranges import ZERO
 from relbounds.solver.columns import Columns, join_columns, put_columns, stack_columns
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.few_columns import is_wide

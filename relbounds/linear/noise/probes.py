@@ -17,12 +17,12 @@ import numpy as np
 from relbounds.design.design_terms import DesignTerm
 from relbounds.errors import RelboundsWarning
 from relbounds.linear.asked import Asked, RowKey
+from relbounds.linear.ends import greatest, least
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import Spec
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import NoiseKey, Population
 from relbounds.linear.privileged.models import build_any
-from relbounds.linear.ranges import greatest, least
 from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage

@@ -1,8 +1,8 @@
 """Many models of one shape, each fitted anew, and how far their equivalent models reach: one run for all of them.
 
-The models share rows, prices and most columns; a block of columns is each one's own. All best models are found in one
-batch, then all directions of all models race, model by model: one that is proved to fall short of what another of the
-same model has reached is given up.
+The models share rows, prices and most columns; a block of columns is each one's own. From the best models, found in one
+batch, all directions of all models race, model by model: one that is proved to fall short of what another of the same
+model has reached is given up, be it by its own multipliers or, before it starts, by those of the best model.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.best_refitted import BestRefitted, best_of, screened, spent_by, stacked
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.columns import Columns
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
 from relbounds.solver.predictor_corrector import Core, State
-from relbounds.solver.priced import accurate, priced_core, priced_start
-from relbounds.solver.reduced import Reduced
-from relbounds.solver.stack import Stack, count_apart
+from relbounds.solver.priced import priced_core
+from relbounds.solver.stack import Stack
 from relbounds.solver.starts import room_of, strictly
-from relbounds.solver.tolerances import NO_LOSS, OPTIMAL, TOUCHING
-from relbounds.solver.working_rows import MANY, WorkingRows
+from relbounds.solver.tolerances import NO_LOSS, TOUCHING
 
 # Entries of one array of a run of directions.
 ENTRIES = 60_000
@@ -73,36 +72,6 @@ class Refitted:
     active: np.ndarray
 
 
-@dataclass(frozen=True)
-class BestRefitted:
-    """The best of P models of one shape, in core units, and the common point they were sought from."""
-
-    v: np.ndarray
-    begin: np.ndarray
-
-
-def best_refitted(model: Model, C: float, columns: Columns, near: np.ndarray | None = None) -> BestRefitted:
-    """Return the best models, for several calls of :func:`push_refitted` with other budgets.
-
-    A model `near` all of them, as the one of the columns that are replaced, tells which of many rows need be looked at.
-
-    Examples
-    --------
-    >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families import make_rows
-    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
-    >>> best_refitted(model, 1.0, Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))).v.shape
-    (1, 2)
-    """
-    reduced = priced_core(model)
-    stack = _stacked(reduced, columns)
-    if near is None or reduced.core.rows < MANY:
-        return BestRefitted(*_best(reduced, stack, C))
-    v = reduced.into(near)
-    v[np.unique(reduced.columns(columns).index)] = 0.0
-    return BestRefitted(*_best_near(reduced, stack, C, v))
-
-
 def push_refitted(
     model: Model,
     C: float,
@@ -147,11 +116,11 @@ def push_refitted(
     array([0.1348, 0.1457])
     """
     reduced = priced_core(model)
-    stack = _stacked(reduced, columns)
+    stack = stacked(reduced, columns)
     P = len(columns)
-    v, begin = _best(reduced, stack, C) if best is None else (best.v, best.begin)
-    core = reduced.core
-    penalty, loss, objective = _spent(core, stack, C, v)
+    best = best_of(reduced, stack, C) if best is None else best
+    core, v = reduced.core, best.v
+    penalty, loss, objective = spent_by(core, stack, C, v)
     p, l, B = budgets(penalty, loss, objective)
     d = directions[:, reduced.free] * reduced.unit
     points = reduced.back(v)
@@ -159,6 +128,7 @@ def push_refitted(
     zero, good = np.zeros(P), np.isfinite(objective)
     active = np.zeros((P, len(model.h)), dtype=bool)
     out = Refitted(points, penalty, loss, objective, size, zero, zero.copy(), zero.copy(), good, active)
+    top = screened(core, C, best, (p, l, B), d)
     lossless = (B.shape[1] == 2) & (B[:, -1] <= NO_LOSS * float(core.c.sum()))
     for hard in (False, True):
         some = np.flatnonzero((lossless == hard) & good & (penalty > 0))
@@ -168,81 +138,17 @@ def push_refitted(
         at = v[some] * (0.5 + 0.5 * B[some, :1] / penalty[some, None]) if hard else v[some]
         rows = replace(stack, G=stack.G[some], owner=np.arange(some.size))
         whole = _whole(core, rows, (p, l, B[some]), hard)
-        at = _apart(*whole, at, begin)
+        at = _apart(*whole, at, best.begin)
         inside = strictly(whole[0], at, whole[1])
         out.good[some[~inside]] = False
         if inside.any():
             own = _some(*whole, inside)
             sets = _Sets(*own, centred(own[0], at[inside], own[1]))
-            moved = _push_sets(out, some[inside], sets, d, paired)
-            active[np.ix_(some[inside], reduced.rows)] = True if hard else moved
+            here = some[inside]
+            seen = np.maximum(sets.centre.v @ d.T, at[inside] @ d.T)
+            moved = _push_sets(out, here, sets, d, _Found(seen, top[here], paired, REACHED * size[here]))
+            active[np.ix_(here, reduced.rows)] = True if hard else moved
     return out
-
-
-def spent(model: Model, C: float, columns: Columns, best: BestRefitted) -> tuple[np.ndarray, ...]:
-    """Return what the best models spend: norms, losses and objectives.
-
-    Examples
-    --------
-    >>> from relbounds.linear.plain import plain_model
-    >>> from relbounds.linear.families import make_rows
-    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
-    >>> columns = Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))
-    >>> [abs(x.round(4)).tolist() for x in spent(model, 1.0, columns, best_refitted(model, 1.0, columns))]
-    [[1.0], [0.0], [0.5]]
-    """
-    reduced = priced_core(model)
-    return _spent(reduced.core, _stacked(reduced, columns), C, best.v)
-
-
-def _spent(core: Core, stack: Stack, C: float, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    hinge = np.maximum(core.h - stack.times(v), 0.0)
-    penalty, loss = np.abs(v[:, : core.pen.size]) @ core.pen, hinge @ core.c
-    return penalty, loss, 0.5 * penalty + C * loss
-
-
-def _stacked(reduced: Reduced, columns: Columns) -> Stack:
-    """Return the rows of every model in core units."""
-    own = reduced.columns(columns)
-    P = len(columns)
-    G = np.tile(reduced.core.G.T, (P, 1, 1))
-    G[own.each, own.index] = own.G
-    return Stack(G, None, np.arange(P), apart=count_apart(reduced.core.G, np.unique(own.index)))
-
-
-def _best(
-    reduced: Reduced,
-    stack: Stack,
-    C: float,
-    linear: np.ndarray | float = 0.0,
-    constant: np.ndarray | float = 0.0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best models in core units, and the common point they were sought from, away from hard rows.
-
-    `linear` (P, q) and `constant` are what the loss has beside that of its rows.
-    """
-    core, P = reduced.core, len(stack.owner)
-    start = priced_start(core, reduced, np.full(P, C), np.full(P, 0.5), np.full(P, np.inf))
-    slopes = np.broadcast_to(linear, (P, core.q))
-    # the sets are as wide as delta: what the best models lack must not be seen in them
-    stop = accurate(core, slopes, 0.1 * OPTIMAL, constant)
-    begin = start.v[:1].copy()
-    return interior.solve(core, -C * slopes, start, np.full(P, -1.0), columns=stack, stop=stop).v, begin
-
-
-def _best_near(reduced: Reduced, stack: Stack, C: float, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same, solved on the rows whose kinks are near those of a model."""
-    core = reduced.core
-    rows = WorkingRows(core.G @ near - core.h, core.G[:, core.pen.size :], TOUCHING)
-    out, left, begin = np.empty((len(stack.owner), core.q)), np.arange(len(stack.owner)), near
-    while left.size:
-        some, held = rows.active, np.where(rows.linear, core.c, 0.0)
-        fewer = replace(core, G=core.G[some], h=core.h[some], c=core.c[some])
-        own = replace(stack, G=stack.G[left][:, :, some], owner=np.arange(left.size))
-        linear, constant = -(stack.G[left] @ held), float(held @ core.h)
-        out[left], begin = _best(replace(reduced, core=fewer), own, C, linear, constant)
-        left = left[rows.join(stack.of(left).times(out[left]) - core.h)]
-    return out, begin
 
 
 def _apart(core: Core, stack: Stack, v: np.ndarray, begin: np.ndarray) -> np.ndarray:
@@ -310,12 +216,8 @@ def _whole(
     return fewer, Stack(G[:, :, :0], A, stack.owner)
 
 
-def _push_sets(
-    out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, paired: np.ndarray
-) -> np.ndarray:
+def _push_sets(out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, found: _Found) -> np.ndarray:
     """Find what the models `which` reach along `d` (core units) and write it down; return their active rows."""
-    size = out.size[which]
-    found = _Found(sets.centre.v @ d.T, np.full((which.size, len(d)), np.inf), paired, REACHED * size)
     active = _active(sets)
     first = _leaders(sets, d) if len(d) > FEW_DIRECTIONS else None
     for _ in range(ROUNDS):
@@ -329,7 +231,7 @@ def _push_sets(
             wrong = _race(sets, some, active[some], d, want[some], found)
             active[some] |= wrong
     out.largest[which], out.bound[which], out.least[which] = found.largest, found.bound, found.least
-    out.good[which] = found.closed(LOOSE * size)
+    out.good[which] = found.closed(LOOSE * out.size[which])
     return active
 
 
@@ -435,10 +337,10 @@ def _race(
     owner, number = np.nonzero(want)
     own = d[number]
     start = aimed(here.core, here.centre, owner, own, here.stack)
-    race = _Race(owner, found.paired[number], own, found.seen[some])
+    race = _Race(owner, found.paired[number], own, found.seen[some], found.top[some[owner], number])
     tolerance = 0.5 * found.tolerance[some][owner]
     state = interior.solve(here.core, own, start, tolerance, columns=here.stack.of(owner), stop=race)
-    found.top[some[owner], number] = np.minimum(found.top[some[owner], number], race.top)
+    found.top[some[owner], number] = race.top
     value, margin = _inside(whole, owner, state.v, own)
     found.seen[some[owner], number] = np.fmax(found.seen[some[owner], number], value)
     if active.all():
@@ -489,11 +391,13 @@ def _fewer(whole: _Sets, active: np.ndarray) -> tuple[Core, Stack, np.ndarray, n
 class _Race:
     """Stops directions that can change neither the largest value of their set nor its largest least one."""
 
-    def __init__(self, owner: np.ndarray, paired: np.ndarray, d: np.ndarray, seen: np.ndarray) -> None:
+    def __init__(
+        self, owner: np.ndarray, paired: np.ndarray, d: np.ndarray, seen: np.ndarray, top: np.ndarray
+    ) -> None:
         self.owner, self.paired, self.d = owner, paired, d
         self.best = seen.max(axis=1)
         self.floor = np.zeros(len(seen))
-        self.top = np.full(owner.size, np.inf)
+        self.top = top.copy()
 
     def __call__(self, at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         """Return which of the directions at work may stop."""

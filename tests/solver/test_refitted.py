@@ -28,17 +28,21 @@ def case(seed, family, order, kind="noisy", n=30, d=5, delta=0.1, tolerance="spl
     return model, C, Columns(index, own), budgets, directions
 
 
-def compare(model, C, columns, budgets, directions, tolerance="split", rel=2e-6):
+def set_of(found, i, one, C, budgets):
+    """Return the equivalent models of one refit."""
+    B = budgets(*(x[[i]] for x in (found.penalty, found.loss, found.objective)))[2][0]
+    if B.size == 1:
+        return Polytope(one, joint=(C, float(B[0])), start=found.points[i])
+    return Polytope(one, norm=float(B[0]), loss=float(B[1]), start=found.points[i])
+
+
+def compare(model, C, columns, budgets, directions, rel=2e-6):
     found = push_refitted(model, C, columns, budgets, directions, np.ones(len(directions), dtype=bool))
     assert found.good.all()
     for i in range(len(columns)):
         one = put_columns(model, columns, i)
         assert one.objective_of(found.points[i], C) == pytest.approx(plain_baseline(one, C), rel=1e-7)
-        B = budgets(*(x[[i]] for x in (found.penalty, found.loss, found.objective)))[2][0]
-        if tolerance == "joint":
-            tope = Polytope(one, joint=(C, float(B[0])), start=found.points[i])
-        else:
-            tope = Polytope(one, norm=float(B[0]), loss=float(B[1]), start=found.points[i])
+        tope = set_of(found, i, one, C, budgets)
         most = np.array([plain_max(tope, d) for d in directions])
         size = found.size[i]
         assert found.largest[i] == pytest.approx(most.max(), abs=rel * size)
@@ -52,7 +56,7 @@ def compare(model, C, columns, budgets, directions, tolerance="split", rel=2e-6)
 @pytest.mark.parametrize("tolerance", ["split", "joint"])
 def test_every_family_against_scipy(family, order, tolerance):
     for seed in range(2):
-        compare(*case(seed, family, order, tolerance=tolerance), tolerance)
+        compare(*case(seed, family, order, tolerance=tolerance))
 
 
 def test_without_loss_every_row_is_met():
@@ -85,6 +89,55 @@ def test_leaders_first_and_small_runs_change_nothing(monkeypatch):
     after = push_refitted(*one, paired)
     assert after.largest == pytest.approx(before.largest, abs=2e-6 * before.size.max())
     assert after.least == pytest.approx(before.least, abs=2e-6 * before.size.max())
+
+
+def both_ways(model, pairs=()):
+    """Return the directions of all penalised variables, of differences of some, and their opposites."""
+    d = np.eye(model.q)[model.penalty > 0]
+    d = np.vstack([d, *(d[i] - d[j] for i, j in pairs)])
+    return np.stack([d, -d], axis=1).reshape(-1, model.q)
+
+
+@pytest.mark.parametrize(("family", "order"), FAMILIES)
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+def test_multipliers_of_best_models_limit_every_direction(monkeypatch, family, order, tolerance):
+    model, C, columns, budgets, _ = case(8, family, order, tolerance=tolerance, strong=3.0)
+    d, inner, tops = both_ways(model, [(0, 1)]), refitted.screened, []
+
+    def recorded(*args):
+        tops.append(inner(*args))
+        return tops[-1]
+
+    monkeypatch.setattr(refitted, "screened", recorded)
+    found = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
+    (top,) = tops
+    for i in range(len(columns)):
+        tope = set_of(found, i, put_columns(model, columns, i), C, budgets)
+        most = np.array([plain_max(tope, one) for one in d])
+        assert (most <= top[i] + 1e-7 * found.size[i]).all()
+        # a variable that the best model does without is limited to less than the whole norm allows
+        assert (top[i] < found.size[i]).any()
+
+
+def test_directions_that_cannot_lead_are_not_pushed(monkeypatch):
+    model, C, columns, budgets, _ = case(9, "ordinal", "explicit", n=40, d=20, delta=0.02, strong=5.0)
+    d, inner, pushed = both_ways(model), refitted.aimed, []
+
+    def counted(core, centre, owner, *more):
+        pushed.append(owner.size)
+        return inner(core, centre, owner, *more)
+
+    monkeypatch.setattr(refitted, "aimed", counted)
+    some = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
+    few = sum(pushed)
+    pushed.clear()
+    monkeypatch.setattr(refitted, "screened", lambda *args: np.full((len(columns), len(d)), np.inf))
+    every = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
+    assert few < 0.6 * sum(pushed)
+    assert some.good.all() and every.good.all()
+    assert some.largest == pytest.approx(every.largest, abs=2e-6 * every.size.max())
+    assert some.least == pytest.approx(every.least, abs=2e-6 * every.size.max())
+    compare(model, C, columns, budgets, d)
 
 
 def test_gram_matrices_are_the_same_for_one_direction_and_for_many():

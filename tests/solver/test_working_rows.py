@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from problems import FAMILIES, plain_baseline, random_model
 
-from relbounds.solver import optimum, refitted, working_rows
+from relbounds.solver import best_refitted, optimum, working_rows
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.optimum import fit_baseline, fit_folds, fit_weighted, smallest_C
-from relbounds.solver.refitted import best_refitted
 from relbounds.solver.stack import Stack, count_apart
 
 MANY_LEVELS = [(family, order) for family, order in FAMILIES if family == "ordinal"]
@@ -17,7 +16,7 @@ MANY_LEVELS = [(family, order) for family, order in FAMILIES if family == "ordin
 
 @pytest.fixture(autouse=True)
 def every_model_has_many_rows(monkeypatch):
-    for module in (optimum, refitted):
+    for module in (optimum, best_refitted):
         monkeypatch.setattr(module, "MANY", 10)
 
 
@@ -69,7 +68,7 @@ def test_permuted_columns(family, order):
     own = np.stack([rng.permutation(model.G[:, [2, 3]]).T for _ in range(3)])
     columns = Columns(np.tile([2, 3], (3, 1)), own)
     reduced = optimum.priced_core(model)
-    found = reduced.back(best_refitted(model, C, columns, fit_baseline(model, C).v).v)
+    found = reduced.back(best_refitted.best_refitted(model, C, columns, fit_baseline(model, C).v).v)
     for i, v in enumerate(found):
         one = put_columns(model, columns, i)
         assert one.objective_of(v, C) == pytest.approx(plain_baseline(one, C), rel=1e-7)

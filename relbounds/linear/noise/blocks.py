@@ -20,6 +20,7 @@ from relbounds.linear.model import Spec, build
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO
+from relbounds.solver.best_refitted import BestRefitted, best_refitted, spent
 from relbounds.solver.columns import Columns, join_columns, put_columns, stack_columns
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.few_columns import is_wide
@@ -27,7 +28,7 @@ from relbounds.solver.largest import push_largest, push_likeliest, push_on_few
 from relbounds.solver.model import Model
 from relbounds.solver.optimum import Solution, fit_baseline
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.refitted import BestRefitted, Budgets, best_refitted, push_refitted, spent
+from relbounds.solver.refitted import Budgets, push_refitted
 from relbounds.solver.screen import screen, screen_ends
 from relbounds.solver.tolerances import OPTIMAL
 

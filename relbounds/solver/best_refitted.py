@@ -1,0 +1,172 @@
+"""The best of many models of one shape, found in one batch, and what their multipliers prove of models as good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.columns import Columns
+from relbounds.solver.goals import OPEN
+from relbounds.solver.model import Model
+from relbounds.solver.predictor_corrector import Core
+from relbounds.solver.priced import accurate, priced_core, priced_start
+from relbounds.solver.reduced import Reduced
+from relbounds.solver.stack import Stack, count_apart
+from relbounds.solver.tolerances import OPTIMAL, TOUCHING
+from relbounds.solver.working_rows import MANY, WorkingRows
+
+# The least price of a variable that is counted with, in units of half its penalty.
+TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class BestRefitted:
+    """The best of P models of one shape, in core units, and what their multipliers prove.
+
+    Parameters
+    ----------
+    v : ndarray, shape (P, q)
+        The models.
+    begin : ndarray, shape (q,) or (1, q)
+        The common point they were sought from, away from hard rows.
+    pushed : ndarray, shape (P, q)
+        What the rows push each variable with.
+    value : ndarray, shape (P,)
+        The dual objective: half the norm plus C times the loss of any model is this at least, plus what its variables
+        cost beyond what they are pushed with.
+    """
+
+    v: np.ndarray
+    begin: np.ndarray
+    pushed: np.ndarray
+    value: np.ndarray
+
+
+def best_refitted(model: Model, C: float, columns: Columns, near: np.ndarray | None = None) -> BestRefitted:
+    """Return the best models, for several calls of :func:`~relbounds.solver.refitted.push_refitted` with other budgets.
+
+    A model `near` all of them, as the one of the columns that are replaced, tells which of many rows need be looked at.
+
+    Examples
+    --------
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> best_refitted(model, 1.0, Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))).v.shape
+    (1, 2)
+    """
+    reduced = priced_core(model)
+    stack = stacked(reduced, columns)
+    if near is None or reduced.core.rows < MANY:
+        return best_of(reduced, stack, C)
+    v = reduced.into(near)
+    v[np.unique(reduced.columns(columns).index)] = 0.0
+    return _near(reduced, stack, C, v)
+
+
+def spent(model: Model, C: float, columns: Columns, best: BestRefitted) -> tuple[np.ndarray, ...]:
+    """Return what the best models spend: norms, losses and objectives.
+
+    Examples
+    --------
+    >>> from relbounds.linear.plain import plain_model
+    >>> from relbounds.linear.families import make_rows
+    >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
+    >>> columns = Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))
+    >>> [abs(x.round(4)).tolist() for x in spent(model, 1.0, columns, best_refitted(model, 1.0, columns))]
+    [[1.0], [0.0], [0.5]]
+    """
+    reduced = priced_core(model)
+    return spent_by(reduced.core, stacked(reduced, columns), C, best.v)
+
+
+def spent_by(core: Core, stack: Stack, C: float, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return norms, losses and objectives of points in core units."""
+    hinge = np.maximum(core.h - stack.times(v), 0.0)
+    penalty, loss = np.abs(v[:, : core.pen.size]) @ core.pen, hinge @ core.c
+    return penalty, loss, 0.5 * penalty + C * loss
+
+
+def stacked(reduced: Reduced, columns: Columns) -> Stack:
+    """Return the rows of every model in core units."""
+    own = reduced.columns(columns)
+    P = len(columns)
+    G = np.tile(reduced.core.G.T, (P, 1, 1))
+    G[own.each, own.index] = own.G
+    return Stack(G, None, np.arange(P), apart=count_apart(reduced.core.G, np.unique(own.index)))
+
+
+def best_of(
+    reduced: Reduced,
+    stack: Stack,
+    C: float,
+    linear: np.ndarray | float = 0.0,
+    constant: np.ndarray | float = 0.0,
+) -> BestRefitted:
+    """Return the best models.
+
+    `linear` (P, q) and `constant` are what the loss has beside that of its rows.
+    """
+    core, P = reduced.core, len(stack.owner)
+    start = priced_start(core, reduced, np.full(P, C), np.full(P, 0.5), np.full(P, np.inf))
+    slopes = np.broadcast_to(linear, (P, core.q))
+    # the sets are as wide as delta: what the best models lack must not be seen in them
+    stop = accurate(core, slopes, 0.1 * OPTIMAL, constant)
+    begin = start.v[:1].copy()
+    end = interior.solve(core, -C * slopes, start, np.full(P, -1.0), columns=stack, stop=stop)
+    pushed = stack.times_t(end.z4) + end.alpha @ core.A - C * slopes
+    return BestRefitted(end.v, begin, pushed, end.z4 @ core.h + end.alpha @ core.a + C * constant)
+
+
+def _near(reduced: Reduced, stack: Stack, C: float, near: np.ndarray) -> BestRefitted:
+    """Return the same, solved on the rows whose kinks are near those of a model."""
+    core = reduced.core
+    rows = WorkingRows(core.G @ near - core.h, core.G[:, core.pen.size :], TOUCHING)
+    P = len(stack.owner)
+    out, left = BestRefitted(np.empty((P, core.q)), near, np.empty((P, core.q)), np.empty(P)), np.arange(P)
+    while left.size:
+        some, held = rows.active, np.where(rows.linear, core.c, 0.0)
+        fewer = replace(core, G=core.G[some], h=core.h[some], c=core.c[some])
+        own = replace(stack, G=stack.G[left][:, :, some], owner=np.arange(left.size))
+        linear, constant = -(stack.G[left] @ held), float(held @ core.h)
+        found = best_of(replace(reduced, core=fewer), own, C, linear, constant)
+        out = replace(out, begin=found.begin)
+        out.v[left], out.pushed[left], out.value[left] = found.v, found.pushed, found.value
+        left = left[rows.join(stack.of(left).times(out.v[left]) - core.h)]
+    return out
+
+
+def screened(
+    core: Core,
+    C: float,
+    best: BestRefitted,
+    budgets: tuple[np.ndarray, np.ndarray, np.ndarray],
+    d: np.ndarray,
+) -> np.ndarray:
+    """Return what no equivalent model exceeds along `d` (core units), for each set; shape (P, k).
+
+    As in :mod:`relbounds.solver.screen`: the budgets limit half the norm plus C times the loss, of which the
+    multipliers of the best model leave little for variables that the rows hardly push.
+    """
+    p, l, B = budgets
+    s, out = core.pen.size, np.full((len(B), len(d)), np.inf)
+    prices = 0.5 / p if p.size == 1 else np.array([0.5, C])
+    if not (np.isclose(prices @ p, 0.5) and np.isclose(prices @ l, C)):
+        return out
+    half = 0.5 * core.pen
+    # shrunk multipliers are still multipliers
+    shrunk = 1.0 / np.maximum(np.max(np.abs(best.pushed[:, :s]) / half, axis=1, initial=0.0), 1.0)
+    pushed = best.pushed * shrunk[:, None]
+    # what free variables lack of their balance, as runs count it
+    loose = np.sum(np.abs(pushed[:, s:]) * (np.abs(best.v[:, s:]) + 1e-3), axis=1)
+    left = B @ prices - shrunk * best.value + OPEN * loose
+    sole = ~d[:, s:].any(axis=1)
+    d = d[sole, :s]
+    least = TINY * half
+    with np.errstate(all="ignore"):
+        most = np.maximum(d, 0.0) @ (1.0 / np.maximum(half - pushed[:, :s], least)).T
+        most += np.maximum(-d, 0.0) @ (1.0 / np.maximum(half + pushed[:, :s], least)).T
+    out[:, sole] = np.where(left > 0, left, np.inf)[:, None] * most.T
+    return out

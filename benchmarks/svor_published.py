@@ -192,8 +192,7 @@ Equal-frequency bins, splits of the published sizes (cpus 150 for training of 20
 features standardised, Gaussian kernel, C and width by 5-fold cross-validation on a 7 x 7 coarse and a 9 x 9
 fine grid as published; the MAE was minimised. The random splits are not those of the paper, which had 20. order
 "none" is the form without constraints on the thresholds. "within 1 sd": both means lie within one published
-standard deviation of the published means. Rows come from several calls, part of them from before the search
-shared its work between candidates; on the one split where both were run they chose the same C and width.
+standard deviation of the published means.
 
 {report_sets(first)}
 

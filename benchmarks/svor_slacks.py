@@ -169,7 +169,7 @@ def searched(
     wide = {"C": C} if linear else {"C": C, "width": WIDTHS}
     some, gammas = (C, GAMMAS) if whole_grid else (FEWER_C, FEWER_GAMMAS)
     grid = {**wide, "C": some, "gamma": gammas, "slack_width": WIDTHS}
-    return SvorOptions(order="implicit", kernel="linear" if linear else "rbf"), wide, grid
+    return SvorOptions(order="implicit", balance=False, kernel="linear" if linear else "rbf"), wide, grid
 
 
 def slack_models(study: str, split: int, whole_grid: bool) -> dict[str, Any]:
@@ -301,7 +301,9 @@ def width_study() -> pd.DataFrame:
     records = []
     for study, widths in (("gaussians, linear", [1.0]), ("gaussians, non-linear", [0.5, 1.0, 5.0])):
         X, y, X_test, y_test, _ = trial_data(study, 0)
-        base = SvorOptions(order="implicit", kernel="linear" if study == "gaussians, linear" else "rbf")
+        base = SvorOptions(
+            order="implicit", balance=False, kernel="linear" if study == "gaussians, linear" else "rbf"
+        )
         points = list(itertools.product(widths, FEWER_C))
         free = [
             judge(fit_machine(X, y, 2, base.replace(width=w, C=c)), X_test, y_test)["mze"] for w, c in points
@@ -343,7 +345,7 @@ def accuracy_study() -> pd.DataFrame:
         X, y, X_test, y_test, _ = trial_data("gaussians, linear", trial)
         sign, n = np.where(y == 2, 1.0, -1.0), len(y)
         options = SvorOptions(
-            order="implicit", kernel="linear", slack="modelled", slack_width=10.0, gamma=1000.0
+            balance=False, order="implicit", kernel="linear", slack="modelled", slack_width=10.0, gamma=1000.0
         )
         S = slack_matrix(options, X, None) / options.gamma
         P = np.block([[np.outer(sign, sign) * (X @ X.T) + S, S], [S, S]])
@@ -445,7 +447,7 @@ def feature_study() -> pd.DataFrame:
     records = []
     for features, trial in itertools.product(("symbols", "differences", "levels"), range(5)):
         X, y, X_test, y_test, _ = trial_data(f"sunspots, {features}", trial)
-        base, grid = SvorOptions(order="implicit"), {"C": C, "width": WIDTHS}
+        base, grid = SvorOptions(order="implicit", balance=False), {"C": C, "width": WIDTHS}
         found = tune(Sample(X, y, 4), base, grid, Search("mze", seed=trial, progress=False)).options
         records.append({"features": features, **judge(fit_machine(X, y, 4, found), X_test, y_test)})
     return pd.DataFrame(records)

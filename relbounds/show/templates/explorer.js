@@ -617,8 +617,10 @@
       const svg = new Blob([text], { type: "image/svg+xml" });
       if (kind === "svg") return save(svg, "relbounds.svg");
       const image = new Image();
+      // not decode(): it waits for a frame, which a page in the background may not get for a minute
+      const loaded = new Promise((resolve, reject) => Object.assign(image, { onload: resolve, onerror: reject }));
       image.src = URL.createObjectURL(svg);
-      await image.decode();
+      await loaded;
       const canvas = make("canvas", { width: 2 * width, height: 2 * height });
       canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
       return canvas.toBlob((blob) => save(blob, "relbounds.png"), "image/png");

@@ -222,6 +222,7 @@ def main() -> None:
             for noise in args.noise or [0.2 if number <= 6 else 0.0]
             for way in WAYS
         ]
+        tasks.sort(key=lambda task: task["number"] == 6)
         rows = run("privileged_sets", select, tasks, args)
         text = (
             "# Privileged features: selection on the published sets\n\n"

@@ -82,7 +82,7 @@ def compare(kind: str, n: int, seed: int) -> dict[str, Any]:
     sim = rb.simulate.privileged(**options, **drawn)
     truth = rb.simulate.privileged(**{**options, "label_noise": 0.0}, **drawn)
     train, test = sim.data.iloc[:n], truth.data.iloc[n:]
-    regular = sim.formula.partition("|")[0]
+    regular = "y ~ " + " + ".join(sim.truth.index)
     same = {"seed": seed, "bounds": False, "progress": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -86,7 +86,7 @@ def threshold_intervals(
     Thresholds joined by a positive order multiplier are equal, however long the chain, so they share an
     interval. Multipliers of an interior point method are never exactly at a bound: with `guess`, its own
     thresholds, a row counts as bound when its multiplier is closer to the bound than its margin is to 0
-    (strict complementarity).
+    (strict complementarity), and two thresholds as joined when their multiplier exceeds their distance.
 
     Examples
     --------
@@ -112,8 +112,9 @@ def threshold_intervals(
     np.minimum.at(up, rows.threshold[in_up], value[in_up])
     np.maximum.at(low, rows.threshold[in_low], value[in_low])
     if rows.ordered:
-        mu = order_multipliers(rows, alpha)
-        tied = mu > 1e-6 * max(scale, 1e-300)
+        mu = order_multipliers(rows, alpha) / max(scale, 1e-300)
+        # rounding adds up along the thresholds: the multiplier of a true tie is larger than the distance it leaves
+        tied = mu > (1e-6 if guess is None else np.maximum(1e-6, np.diff(guess, prepend=guess[0])))
         start, end = np.arange(m), np.arange(m)
         for j in range(1, m):
             if tied[j]:

@@ -90,3 +90,16 @@ def test_balance_is_said_and_checked(unequal):
     assert "Both sides" not in text
     with pytest.raises(rb.OptionError, match="balance='yes'"):
         rb.svor("grade ~ a", unequal, balance="yes")
+
+
+@pytest.mark.parametrize(("order", "seed", "C"), [("implicit", 0, 50.0), ("explicit", 8, 1000.0)])
+def test_rounding_joins_no_thresholds(order, seed, C):
+    # skewed features and a large C: what the balance of one threshold lacks adds up over the others
+    rng = np.random.default_rng(seed)
+    X = rng.lognormal(size=(150, 4))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    score = X.sum(axis=1) + 0.5 * rng.normal(size=150)
+    y = 1 + np.searchsorted(np.quantile(score, np.arange(1, 8) / 8), score)
+    options = SvorOptions(order=order, C=C, width=5.0 if C < 100 else 10.0, solver="qp")
+    found = fit_machine(X, y, 8, options)
+    assert abs(found.optimality.gap) < 1e-4

@@ -205,7 +205,8 @@ def main() -> None:
         if path.exists()
         else []
     )
-    rows = [row for row in rows if row.get("code") in {code, FIRST}]
+    if not args.report:
+        rows = [row for row in rows if row.get("code") in {code, FIRST}]
     tasks = [("now", code, None, *case) for case in CASES]
     if args.first:
         same = [case for case in CASES if case[0] == "simulated" and case[3] == "1"]

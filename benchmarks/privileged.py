@@ -163,13 +163,13 @@ def semantic(seeds: int = 5) -> str:
         " relevance ordered as the noise. Other settings and seeds, with the greatest relevance and the class of each"
         " privileged feature:\n\n"
         + markdown(by.reset_index(drop=True))
-        + "\n\nWhy z1 comes and goes. Noise of sd 0.1 in a quarter of the rows moves a margin by little: z1 has about"
-        " a hundredth of the norm. With delta=0.001 every equivalent model of the published form needs it, and hardly"
-        " any permuted privileged feature leaves an equivalent model. One standard error of the loss is ten to twenty"
-        " times wider: then"
-        " models without z1 are as good, and a permuted feature may be used as much as z1, which therefore counts as"
-        " irrelevant. The order of the three is the same at every setting that does not collapse. Where the published"
-        " model collapses, the free slack of a finite residual brings it back."
+        + "\n\nWhy z1 comes and goes. Noise of sd 0.1 in a quarter of the rows moves a margin by little: z1 has "
+        "about a hundredth of the norm, which its test finds in some draws and not in others. With "
+        "delta=0.001 every equivalent model of the published form needs it; one standard error of the loss is"
+        " ten to twenty times wider, and models without z1 are as good. The order of the three is the same at"
+        " every setting that does not collapse. Where the published model collapses, the free slack of a "
+        'finite residual brings it back. "wrong": in that draw a regular feature of noise passes the test, or'
+        " a relevant one does not."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -11,9 +12,11 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from relbounds.checks import shown
@@ -26,6 +29,8 @@ LOSSES = 2
 # the latter as it is from the start, and as it is while a task runs.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 MAPPED_BLOCK, KEPT_BLOCK = 128 * 2**10, 32 * 2**20
+# Where stored arrays may begin, in bytes: that of the processor's cache lines.
+ALIGNED = 64
 
 
 def chunks(count: int, size: int) -> list[range]:
@@ -167,11 +172,10 @@ def _on_cores(
     found: list[Any] = []
     losses = 0
     with tempfile.TemporaryDirectory(prefix="relbounds-") as folder:
-        path = str(Path(folder) / "shared")
-        joblib.dump(shared, path)
+        _store(shared, Path(folder))
         while len(found) < len(tasks):
             before = len(found)
-            calls = [joblib.delayed(_call_stored)(function, task, path) for task in tasks[before:]]
+            calls = [joblib.delayed(_call_stored)(function, task, folder) for task in tasks[before:]]
             # one at a time: several that are short would be handed out together, and the last waited for
             pool = joblib.Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)
             try:
@@ -196,16 +200,31 @@ def lost_workers(n_jobs: int) -> str:
     )
 
 
-def _call_stored(function: Function, task: Any, path: str) -> Any:
-    return _call(function, task, _load(path))
+def _store(shared: Any, folder: Path) -> None:
+    """Write what all calls need to a file, the contents of arrays apart from the rest, and where each is."""
+    arrays: list[pickle.PickleBuffer] = []
+    rest = pickle.dumps(shared, protocol=5, buffer_callback=arrays.append)
+    pieces: list[bytes | memoryview] = [rest, *(array.raw() for array in arrays)]
+    places = []
+    with open(folder / "shared", "wb") as file:
+        for piece in pieces:
+            file.write(bytes(-file.tell() % ALIGNED))
+            places.append((file.tell(), file.tell() + len(piece)))
+            file.write(piece)
+    np.save(folder / "places.npy", places)
+
+
+def _call_stored(function: Function, task: Any, folder: str) -> Any:
+    return _call(function, task, _load(folder))
 
 
 @lru_cache(maxsize=1)
-def _load(path: str) -> Any:
-    import joblib  # slow to load
-
-    # Read once per process; large arrays stay in the file and are shared by all processes of the machine.
-    return joblib.load(path, mmap_mode="r")
+def _load(folder: str) -> Any:
+    """Read what all calls need, once per process; arrays stay in their file, which all processes share."""
+    with open(Path(folder) / "shared", "rb") as file:
+        memory = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+    rest, *arrays = [memory[first:last] for first, last in np.load(Path(folder) / "places.npy").tolist()]
+    return pickle.loads(rest, buffers=arrays)
 
 
 def _on_cluster(

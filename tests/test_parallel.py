@@ -52,6 +52,28 @@ def test_several_processes_work(tmp_path):
     assert os.getpid() not in found and len(found) == 2
 
 
+def looked_at(task, shared):
+    arrays, words = shared
+    flags = [(a.flags.writeable, a.ctypes.data % 64) for a in (arrays[0], arrays[-1])]
+    return [type(a) for a in arrays], [a.tolist() for a in arrays], words, flags
+
+
+def test_arrays_arrive_as_they_are_and_are_shared():
+    """No subclass that slows every operation, no copy that could be written to, any shape and order."""
+    arrays = [
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.arange(10)[::3],
+        np.zeros((0, 4)),
+        np.array(2.5),
+        np.array(["a", None, 3], dtype=object),
+        np.array([True, False, True]),
+    ]
+    for kinds, values, words, flags in run(looked_at, range(3), n_jobs=2, shared=(arrays, {"a": (1, "b")})):
+        assert set(kinds) == {np.ndarray} and values == [a.tolist() for a in arrays]
+        assert words == {"a": (1, "b")} and flags == [(False, 0), (False, 0)]
+
+
 def test_errors_keep_their_type():
     with pytest.raises(rb.DataError, match="task three"):
         run(failing, range(5), n_jobs=2)

@@ -43,12 +43,15 @@ from relbounds.linear.noise.statistics import (
     TIE,
     WIDE,
     Loads,
+    Terms,
     kept_columns,
     make_loads,
     make_terms,
     quadratic,
+    take_terms,
     to_normal,
 )
+from relbounds.parallel import chunks
 
 # Columns that a term is tested beside, at most, as a share of the observations: with more, the model describes chance.
 ROOM = 1 / 5
@@ -62,6 +65,8 @@ FEW_ROWS, FINE = 500, 6
 CLEAR = 1e-4
 # Terms that are looked at to count possible stand-ins: with more, the share among some of them stands for all.
 LOOKED = 500
+# How many of them are looked at in one product: a matter of memory.
+AT_ONCE = 50
 
 
 def own_effects(
@@ -101,9 +106,10 @@ def own_effects(
     dict
         An adjusted p-value for each term that was asked for.
     """
-    related = count_related(blocks, others)
+    terms, widths = make_terms(blocks), np.array([np.size(block) // len(block) for block in blocks])
+    related = count_related(terms, others)
     level = max(alpha / ((len(others) + related) * len(responses)), LEAST)
-    beside = {t: choose_beside(blocks, t, own, others) for t, own in others.items()}
+    beside = {t: choose_beside(terms, widths, t, own, others) for t, own in others.items()}
     found = [
         own_test(
             blocks,
@@ -132,14 +138,15 @@ def own_effects(
 
 
 def choose_beside(
-    blocks: Sequence[FloatArray], term: int, others: Collection[int], relevant: Collection[int]
+    terms: Terms, widths: IntArray, term: int, others: Collection[int], relevant: Collection[int]
 ) -> list[int]:
     """Return the terms beside which one is tested: all others, or as many as the rows have room for.
 
     Parameters
     ----------
-    blocks : sequence of arrays (n, p)
-        The columns of each term.
+    terms : Terms
+    widths : array of int
+        The columns that each term has in a model.
     term : int
         The term in question.
     others : collection of int
@@ -151,28 +158,24 @@ def choose_beside(
     --------
     >>> x = np.random.default_rng(0).normal(size=(12, 6))
     >>> x[:, 5] = x[:, 0] + 0.1 * x[:, 5]
-    >>> choose_beside(list(x.T), 0, range(1, 6), relevant=[2])
+    >>> choose_beside(make_terms(list(x.T)), np.ones(6, dtype=int), 0, range(1, 6), relevant=[2])
     [2, 5]
     """
-    arrays = [np.asarray(block, dtype=float).reshape(len(block), -1) for block in blocks]
-    n = len(arrays[term])
-    widths = {t: arrays[t].shape[1] for t in others}
-    if sum(widths.values()) <= ROOM * n:
-        return list(others)
-    terms = make_terms([arrays[term], *(arrays[t] for t in others)])
-    own, bounds = terms.columns[:, : terms.widths[0]], np.append(0, np.cumsum(terms.widths))
-    each = np.append(0.0, np.cumsum(np.sum((own.T @ terms.columns) ** 2, axis=0)))
-    alike = dict(zip(others, np.diff(each[bounds])[1:].tolist(), strict=True))
+    each = np.array(list(others), dtype=np.intp)
+    room = ROOM * len(terms.columns)
+    if widths[each].sum() <= room:
+        return each.tolist()
+    alike = _alike(terms, [term])[0]
+    first = np.isin(each, list(relevant))
     chosen: list[int] = []
-    room = ROOM * n
-    for t in sorted(others, key=lambda t: (t not in relevant, -alike[t])):
+    for t in each[np.lexsort((-alike[each], ~first))].tolist():
         if widths[t] <= room:
             chosen.append(t)
             room -= widths[t]
     return chosen
 
 
-def count_related(blocks: Sequence[FloatArray], besides: Collection[int]) -> int:
+def count_related(terms: Terms, besides: Collection[int]) -> int:
     """Return how many terms, besides some, could pass for another: some other term says something of them.
 
     Correlations count that are beyond what chance explains; by chance one term is expected to be counted.
@@ -181,27 +184,42 @@ def count_related(blocks: Sequence[FloatArray], besides: Collection[int]) -> int
     --------
     >>> x = np.random.default_rng(0).normal(size=(100, 6))
     >>> x[:, 1] += x[:, 0]
-    >>> count_related(list(x.T), besides=[]), count_related(list(x.T), besides=[1])
+    >>> terms = make_terms(list(x.T))
+    >>> count_related(terms, besides=[]), count_related(terms, besides=[1])
     (2, 1)
     """
-    rest = [t for t in range(len(blocks)) if t not in besides]
-    if not rest:
+    rest = [t for t in range(terms.count) if t not in besides]
+    if not rest or terms.count == 1:
         return 0
-    terms = make_terms(blocks)
     some = rest[:: -(-len(rest) // LOOKED)]
-    bounds = np.append(terms.starts, terms.starts[-1] + terms.widths[-1])
-    level = 1 / (len(blocks) * max(1, len(blocks) - 1))
-    wide = terms.widths > 0
+    level = 1 / (terms.count * max(1, terms.count - 1))
+    n, width = len(terms.columns), terms.widths
     found = 0
-    for t in some:
-        own = terms.columns[:, bounds[t] : bounds[t + 1]]
-        if own.shape[1]:
-            each = np.sum((own.T @ terms.columns) ** 2, axis=0)
-            alike = len(own) * np.add.reduceat(each, terms.starts[wide])
-            others = np.arange(len(blocks))[wide] != t
-            tails = gammaincc(own.shape[1] * terms.widths[wide][others] / 2, alike[others] / 2)
-            found += bool(np.any(tails <= level))
+    for piece in chunks(len(some), AT_ONCE):
+        here = [some[i] for i in piece]
+        alike = _alike(terms, here)
+        alike[np.arange(len(here)), here] = 0.0
+        related = np.zeros(len(here), dtype=bool)
+        for w in np.unique(width[width > 0]):
+            # of terms with as many columns the one that says most has the smallest tail
+            most = n * np.max(alike[:, width == w], axis=1)
+            related |= gammaincc(np.maximum(width[here] * w, 1) / 2, most / 2) <= level
+        found += int(np.sum(related))
     return round(found * len(rest) / len(some))
+
+
+def _alike(terms: Terms, some: Sequence[int]) -> FloatArray:
+    """Return how much each term says of some, as a sum of squared correlations, shape (some, terms)."""
+    own = take_terms(terms, some)
+    products = (own.columns.T @ terms.columns) ** 2
+    out = np.zeros((own.count, terms.count))
+    each, every = own.widths > 0, terms.widths > 0
+    if each.any():
+        sums = np.add.reduceat(
+            np.add.reduceat(products, own.starts[each], axis=0), terms.starts[every], axis=1
+        )
+        out[np.ix_(each, every)] = sums
+    return out
 
 
 def own_test(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi2
 
 import relbounds as rb
 from relbounds.linear.noise.moves import make_moves, make_rows, maps_of
@@ -55,9 +56,10 @@ def test_a_term_is_tested_beside_what_was_not_found_too():
     rng = np.random.default_rng(5)
     x = rng.normal(size=(60, 4))
     blocks = [*x.T, x[:, 1] + 0.2 * rng.normal(size=60)]
-    assert choose_beside(blocks, 4, range(4), relevant=[0]) == [0, 1, 2, 3]
-    many = [*blocks, *rng.normal(size=(30, 60))]
-    chosen = choose_beside(many, 4, [t for t in range(35) if t != 4], relevant=[0])
+    widths = np.ones(35, dtype=int)
+    assert choose_beside(make_terms(blocks), widths, 4, range(4), relevant=[0]) == [0, 1, 2, 3]
+    many = make_terms([*blocks, *rng.normal(size=(30, 60))])
+    chosen = choose_beside(many, widths, 4, [t for t in range(35) if t != 4], relevant=[0])
     # no room for all: the relevant ones come first, then what says most of the term
     assert len(chosen) == 12 and chosen[:2] == [0, 1]
 
@@ -65,12 +67,25 @@ def test_a_term_is_tested_beside_what_was_not_found_too():
 def test_possible_stand_ins_are_counted():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 40))
-    assert count_related(list(x.T), ()) <= 8
+    assert count_related(make_terms(list(x.T)), ()) <= 8
     x[:, :20] += 2 * rng.normal(size=(200, 1))
-    assert 20 <= count_related(list(x.T), ()) <= 26
-    assert count_related(list(x.T), range(20)) <= 6
+    assert 20 <= count_related(make_terms(list(x.T)), ()) <= 26
+    assert count_related(make_terms(list(x.T)), range(20)) <= 6
     factor = (rng.integers(3, size=200)[:, None] == np.arange(3)).astype(float)
-    assert count_related([factor, 2 * factor[:, 0] + rng.normal(size=200)], ()) == 2
+    assert count_related(make_terms([factor, 2 * factor[:, 0] + rng.normal(size=200)]), ()) == 2
+
+
+def test_possible_stand_ins_are_those_that_scipy_finds_correlated():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(150, 130))
+    x[:, 10:60:5] += rng.normal(size=(150, 1))
+    x[:, 7] = 1.0  # nothing to say
+    alike = np.corrcoef(np.delete(x, 7, axis=1).T) ** 2
+    np.fill_diagonal(alike, 0.0)
+    tails = chi2.sf(150 * alike, 1)
+    expected = int(np.sum(tails.min(axis=1) <= 1 / (130 * 129)))
+    assert count_related(make_terms(list(x.T)), ()) == expected >= 10
+    assert count_related(make_terms([x[:, 0]]), ()) == 0
 
 
 def test_many_columns_of_few_rows_keep_the_level():

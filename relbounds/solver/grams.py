@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -27,6 +29,8 @@ MOST_FOLDED = 20_000_000
 TELLING = 8
 # What a block of its own costs, and what putting one product in its place does, in rows of a matrix product.
 OWN, SCATTER = 4000, 70
+# Products of columns that follow one another are put in their place together, unless there are more runs of them.
+MOST_RUNS = 6
 # Columns this heavy against their diagonal entry are treated as free ones.
 DENSE = 1e3
 
@@ -40,6 +44,8 @@ class Block:
     first: np.ndarray
     second: np.ndarray
     pairs: np.ndarray | None = None
+    values: np.ndarray | None = None
+    places: list[tuple[Any, Any]] = field(default_factory=list)
 
 
 def blocks_of(matrix: np.ndarray) -> list[Block]:
@@ -182,6 +188,38 @@ def folded(matrix: np.ndarray) -> Folded | None:
     return Folded(order, starts, Grams(own, fold=False), last)
 
 
+def _places(columns: np.ndarray) -> list[tuple[Any, Any]]:
+    """Return where the products of some columns belong among those of all, and which of them; lower triangle at least.
+
+    Slices of runs cost a fraction of what single entries do.
+    """
+    cuts = np.flatnonzero(np.diff(columns) != 1) + 1
+    ends = [0, *cuts.tolist(), columns.size]
+    if len(ends) - 1 > MOST_RUNS:
+        return [(np.ix_(columns, columns), np.s_[:, :])]
+    own = [slice(i, j) for i, j in pairwise(ends)]
+    whole = [slice(int(columns[one.start]), int(columns[one.stop - 1]) + 1) for one in own]
+    return [((whole[i], whole[j]), (own[i], own[j])) for i in range(len(own)) for j in range(i + 1)]
+
+
+def _weighted(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return ``matrix' diag(weights) matrix``."""
+    # rows whose weight is negligible against the largest one cannot be seen in the result
+    root = np.sqrt(weights)
+    seen = np.flatnonzero(root > 1e-9 * root.max(initial=0.0))
+    q = matrix.shape[1]
+    step = max(1, BLOCK // max(q, 1))
+    total = np.zeros((q, q))
+    if seen.size == len(matrix) <= step:
+        part = matrix * root[:, None]
+        return part.T @ part
+    for first in range(0, seen.size, step):
+        chosen = seen[first : first + step]
+        part = matrix[chosen] * root[chosen, None]
+        total += part.T @ part
+    return total
+
+
 class Grams:
     """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once; only the lower triangle is filled.
 
@@ -217,18 +255,18 @@ class Grams:
         q = self.matrix.shape[1]
         if self.few and (B >= 6 or self._sparse()):
             return self._from_pairs(D)
-        out = np.empty((B, q, q))
-        step = max(1, BLOCK // max(q, 1))
-        for b in range(B):
-            # rows whose weight is negligible against the largest one of the block cannot be seen in the result
-            root = np.sqrt(D[b])
-            seen = np.flatnonzero(root > 1e-9 * root.max(initial=0.0))
-            total = np.zeros((q, q))
-            for first in range(0, seen.size, step):
-                chosen = seen[first : first + step]
-                part = self.matrix[chosen] * root[chosen, None]
-                total += part.T @ part
-            out[b] = total
+        if not self._sparse():
+            return np.array([_weighted(self.matrix, one) for one in D]).reshape(B, q, q)
+        assert self.blocks is not None
+        out = np.zeros((B, q, q))
+        for block in self.blocks:
+            if block.values is None:
+                block.values = np.ascontiguousarray(self.matrix[block.rows][:, block.columns])
+                block.places = _places(block.columns)
+            for one, weights in zip(out, D[:, block.rows], strict=True):
+                product = _weighted(block.values, weights)
+                for whole, own in block.places:
+                    one[whole] += product[own]
         return out
 
     def _sparse(self) -> bool:

@@ -45,3 +45,20 @@ def test_rows_that_differ_in_one_entry_are_not_folded():
 def test_nothing_to_fold():
     assert folded(np.random.default_rng(0).normal(size=(100, 30))) is None
     assert folded(np.ones((300, 3))) is None
+
+
+@pytest.mark.parametrize("runs", [True, False])
+@pytest.mark.parametrize("B", [1, 9])
+def test_rows_that_use_few_of_many_columns(runs, B):
+    # four correcting functions of 30 columns beside 20 common ones
+    rng = np.random.default_rng(3)
+    A = np.kron(np.eye(4), np.ones((150, 30))) * rng.normal(size=(600, 120))
+    A = np.hstack([rng.normal(size=(600, 20)), A])
+    if not runs:
+        A = A[:, rng.permutation(140)]
+    D = rng.uniform(0.0, 3.0, size=(B, len(A)))
+    grams = Grams(A)
+    expected = np.einsum("rq,br,rp->bqp", A, D, A)
+    found = grams(D)
+    assert len(grams.blocks) == 4
+    assert np.allclose(np.tril(found), np.tril(expected), rtol=1e-12, atol=1e-12 * expected.max())

@@ -22,6 +22,7 @@ from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO
 from relbounds.solver.best_refitted import BestRefitted, best_refitted, spent
 from relbounds.solver.columns import Columns, join_columns, put_columns, stack_columns
+from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.few_columns import is_wide
 from relbounds.solver.largest import push_largest, push_likeliest, push_on_few
@@ -289,19 +290,29 @@ def largest_least_in(found: Refit, rows: Sequence[Asked], solver: str) -> float:
     if found.polytope is None or not rows:
         return 0.0
     v, polytope = found.solution.v, found.polytope
-    # no least value exceeds what the best model itself uses
     tiny = ZERO * found.spec.norm_of(v)
     used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > tiny]
     needed = [row for row in used if not _dispensable(polytope, row, v)]
-    single = [row.functionals[0] for row in needed if row.signed and len(row.functionals) == 1]
-    best = 0.0
+    single = [f for row in needed for f in row.functionals if f.signed and abs(f.at(v)) > tiny]
     if len(rows) > MANY_ROWS and is_wide(polytope):
         single = _needed_by_few(polytope, single, v)
-    if single:
-        toward = np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in single])
-        best = max(best, float(np.max(-push_many(polytope, toward, solver).value)))
-    others = [row for row in needed if not (row.signed and len(row.functionals) == 1)]
+    best = _largest_least(polytope, single, v, solver)
+    others = [row for row in needed if not all(f.signed for f in row.functionals)]
     return max([best, *(least(polytope, row, solver) for row in others)])
+
+
+def _largest_least(polytope: Polytope, single: list[Functional], v: FloatArray, solver: str) -> float:
+    """Return the largest of the least absolute values: from what the best model uses most on down."""
+    single = sorted(single, key=lambda f: -abs(f.at(v)))
+    best, step = 0.0, chunk_size(polytope.model.h.size + polytope.model.a.size)
+    for first in range(0, len(single), step):
+        # no least value exceeds what the best model itself uses
+        some = [f for f in single[first : first + step] if abs(f.at(v)) > best]
+        if not some:
+            break
+        toward = np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in some])
+        best = max(best, float(np.max(-push_many(polytope, toward, solver).value)))
+    return best
 
 
 def _needed_by_few(polytope: Polytope, single: list[Functional], v: FloatArray) -> list[Functional]:

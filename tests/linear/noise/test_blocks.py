@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import relbounds as rb
+from relbounds.linear.ends import least
 from relbounds.linear.noise import fwer
 
 
@@ -56,3 +57,24 @@ def test_the_refits_of_a_block_do_not_depend_on_the_number_of_processes():
     frame = data("ordinal", n=200)
     fits = [rb.relbounds("y ~ a + b + c + d + e", frame, n_jobs=k, seed=2, progress=False) for k in (1, 2)]
     pd.testing.assert_frame_equal(fits[0].table, fits[1].table)
+
+
+def test_the_largest_least_use_of_privileged_noise_is_that_of_all_rows_one_by_one(monkeypatch):
+    known = rb.simulate.paper_privileged_set(1, seed=3)
+    seen = []
+    whole, refits = fwer.largest_least_in, fwer._refits
+
+    def noted(found, rows, solver):
+        seen.append((found, rows, whole(found, rows, solver)))
+        return seen[-1][-1]
+
+    monkeypatch.setattr(fwer, "largest_least_in", noted)
+    monkeypatch.setattr(fwer, "_refits", lambda shared, _: refits(shared, 6))
+    rb.relbounds(
+        known.formula, known.data, privileged="slack", residual=3.0, delta=1e-4, seed=3, progress=False
+    )
+    used = [one for one in seen if one[0].polytope is not None and one[1][0].key.part == "privileged"]
+    assert any(value > 0 for _, _, value in used)
+    for found, rows, value in used:
+        each = [least(found.polytope, row, "batch") for row in rows]
+        assert value == pytest.approx(max(each), abs=1e-5 * found.polytope.size)

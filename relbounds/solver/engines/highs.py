@@ -82,4 +82,4 @@ def warm(small: Polytope) -> Solve:
     return solve
 
 
-ENGINE = Engine("highs", push_highs, then=("batch", "cvxopt", "simplex"))
+ENGINE = Engine("highs", push_highs, then=("batch", "simplex", "cvxopt"))

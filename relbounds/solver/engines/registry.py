@@ -38,7 +38,7 @@ class Engine:
     Examples
     --------
     >>> find_engine("batch").then
-    ('cvxopt', 'simplex')
+    ('simplex', 'cvxopt')
     """
 
     name: str
@@ -84,7 +84,7 @@ def engines_for(solver: str) -> list[Engine]:
     Examples
     --------
     >>> [engine.name for engine in engines_for("highs")]
-    ['highs', 'batch', 'cvxopt', 'simplex']
+    ['highs', 'batch', 'simplex', 'cvxopt']
     """
     first = find_engine(solver)
     return [first, *(find_engine(name) for name in first.then)]

@@ -163,21 +163,26 @@ class Spec:
             out[f.rows] = self.Z[self.rows.sample[f.rows]] @ v[f.start : f.offset] + v[f.offset]
         return out
 
+    def variables(self, part: str, k: int) -> tuple[int, ...]:
+        """Return the variables of the k-th column of a part: one a class, or one a correcting function."""
+        if part == "regular":
+            return tuple(c * self.n_features + k for c in range(self.sizes.classes))
+        return tuple(function.start + k for function in self.functions)
+
     def change(self, part: str, k: int, column: FloatArray) -> Columns:
         """Return what changes in the program when the k-th column of a part has other values."""
+        where = self.variables(part, k)
         if part == "regular":
             G = plain_column(self.rows, column)
-            where = tuple(c * self.n_features + k for c in range(self.sizes.classes))
             # without a price for free slack the loss rows are hard rows
             return new_columns(where, G[:, :0], self._hard(G)) if self.hard else new_columns(where, G)
         values = column[self.rows.sample]
         G = np.zeros((len(self.functions), len(self.rows)))
         for f, function in enumerate(self.functions):
             G[f, function.rows] = values[function.rows]
-        variables = tuple(function.start + k for function in self.functions)
         linear = G @ self.rows.weight
         A = self._hard(G, G)
-        return new_columns(variables, G[:, :0] if self.hard else G, A, linear)
+        return new_columns(where, G[:, :0] if self.hard else G, A, linear)
 
     @property
     def hard(self) -> bool:

@@ -10,13 +10,16 @@ import numpy as np
 from relbounds.solver.columns import Columns, put_columns, stack_columns
 from relbounds.solver.engines.dispatch import push_columns, ranges
 from relbounds.solver.polytope import Polytope, Ranges
-from relbounds.solver.races import push_several
-from relbounds.solver.replaced import Without
+from relbounds.solver.races import Gone, push_several, without_several
+from relbounds.solver.replaced import Without, without_each
 from relbounds.solver.tolerances import PROMISED
 
 
 def push_changes(
-    polytope: Polytope, changes: Sequence[Columns], solver: str = "cvxopt", without: Without | None = None
+    polytope: Polytope,
+    changes: Sequence[Columns],
+    solver: str = "cvxopt",
+    without: Without | Gone | None = None,
 ) -> list[Ranges]:
     """Return the ranges of the changed variables, for each change on its own; the budgets are kept.
 
@@ -37,11 +40,12 @@ def push_changes(
     single = all(len(change.variables) == 1 and change.linear is None for change in changes)
     # few variables and many hard rows: the batch serves such models best, whichever engine is asked for first
     if single and polytope.model.inner is None:
+        assert not isinstance(without, Gone)
         pushed = push_columns(polytope, stack_columns(changes, polytope.model), solver, without)
         return [_entry(pushed, slice(i, i + 1)) for i in range(len(changes))]
     found: list[Ranges | None] = [None] * len(changes)
     if len({len(change.variables) for change in changes}) == 1:
-        together = _together(polytope, changes)
+        together = _together(polytope, changes, without if isinstance(without, Gone) else None)
         size = PROMISED * polytope.size
         found = [one if one is not None and np.all(one.gap <= size) else None for one in together]
     for i in [i for i, one in enumerate(found) if one is None]:
@@ -50,10 +54,26 @@ def push_changes(
     return [one for one in found if one is not None]
 
 
-def _together(polytope: Polytope, changes: Sequence[Columns]) -> list[Ranges | None]:
+def leave_out(polytope: Polytope, index: np.ndarray) -> Without | Gone | None:
+    """Return what is left of a set without the variables of each feature (F, k), for :func:`push_changes`.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
+    >>> sorted(leave_out(tope, np.zeros((1, 1), dtype=int)).proofs)
+    [0]
+    """
+    if polytope.model.inner is not None:
+        return without_several(polytope, index)
+    return without_each(polytope, index[:, 0].tolist()) if index.shape[1] == 1 else None
+
+
+def _together(polytope: Polytope, changes: Sequence[Columns], gone: Gone | None) -> list[Ranges | None]:
     """Answer changes of equally many variables in one batch; None where that did not settle one."""
     columns = stack_columns(changes, polytope.model).filled(polytope.model)
-    found = push_several(polytope, columns, columns.index)
+    found = push_several(polytope, columns, columns.index, gone)
     if found is None:
         return [None] * len(changes)
     width = columns.index.shape[1]

@@ -67,6 +67,8 @@ class Core:
         return self.p * norm + self.l * float(self.c.sum()) + np.abs(self.Lin).sum(axis=1)
 
 
+# Iterations at most: a run that takes them all was ended by rounding.
+MOST = 80
 # Just below the largest block that the GNU allocator learns from.
 KEPT_BYTES = 31 * 2**20
 SLACKS = ("u1", "u2", "xi", "f", "g", "s")
@@ -375,7 +377,7 @@ def solve(
     *,
     columns: Own | None = None,
     stop: Stop | None = None,
-    most: int = 80,
+    most: int = MOST,
 ) -> State:
     """Return near-optimal states for every direction.
 

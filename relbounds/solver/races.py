@@ -2,6 +2,9 @@
 
 What a probe tells is how far from 0 its variables can be. Where a model of the set does without them, 0 is reached, and
 the ends of all their ranges race for the farthest: one that is proved to fall short of another is not driven on.
+
+What is left without a feature is worked out once for all its probes. Where that is nothing, the way there serves them:
+as long as the feature's variables are 0 its column does not matter, so that they go on from a state of that way.
 """
 
 from __future__ import annotations
@@ -24,9 +27,108 @@ from relbounds.solver.tolerances import FINE, PROMISED, THIN
 
 # An end is given up when another one is ahead by this many times what its own gap leaves open.
 AHEAD = 1.5
+# Probes go on from where the set without their feature was this many iterations before it turned out to be empty. Later
+# states are too close to their walls, earlier ones have more of the way left.
+EARLIER = 5
 
 
-def push_several(polytope: Polytope, replaced: Columns, asked: np.ndarray) -> Ranges | None:
+@dataclass(frozen=True)
+class Gone:
+    """What is left of a set without the variables of a feature, for each of several features.
+
+    Parameters
+    ----------
+    reduced : Reduced
+        The whole set.
+    known : ndarray, shape (q,)
+        The point all ways begin at, in core units.
+    index : ndarray of int, shape (F, k)
+        The variables of each feature.
+    early : State
+        A state on the way to less loss without each.
+    place : ndarray of int, shape (F,)
+        The number of its centre; -1 where nothing is left.
+    centre : State
+        Middles of what is left, in core units.
+    columns : Columns
+        The columns of each centre's problem: none of its own feature.
+    """
+
+    reduced: Reduced
+    known: np.ndarray
+    index: np.ndarray
+    early: State
+    place: np.ndarray
+    centre: State
+    columns: Columns
+
+    @property
+    def number(self) -> dict[tuple[int, ...], int]:
+        """The number of each feature by its variables."""
+        return {tuple(row): i for i, row in enumerate(self.index.tolist())}
+
+
+def without_several(polytope: Polytope, index: np.ndarray) -> Gone | None:
+    """Return what is left of a set without the variables of each feature (F, k); None if no start is known.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1), inner=np.zeros(1))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
+    >>> without_several(tope, np.zeros((1, 1), dtype=int)).place.tolist()
+    [-1]
+    """
+    reduced = reduce(polytope)
+    model, core, known = polytope.model, reduced.core, known_inside(reduced)
+    if known is None or model.inner is None or np.any(model.inner[index]):
+        return None
+    F, k = index.shape
+    step = chunk_size(core.h.size + core.a.size)
+    early, centres, rooms, kept = [], [], [], []
+    for first in range(0, F, step):
+        part = index[first : first + step]
+        shapes = ((len(part), k, model.h.size), (len(part), k, model.a.size), part.shape)
+        own = reduced.columns(Columns(part, *(np.zeros(shape) for shape in shapes)))
+        gone = Columns(own.index, own.G, 0.0 * own.hard, own.slopes)
+        seen: list[State] = []
+        points, room, last = descend(core, np.tile(known, (len(part), 1)), gone, seen=seen)
+        points[gone.each, gone.index] = 0.0
+        fit = room > THIN
+        early.append(_earlier(last, seen))
+        kept.append(gone.take(fit))
+        centres.append(centred(core, points[fit], kept[-1]))
+        rooms.append(fit)
+    fits = np.concatenate(rooms)
+    place = np.where(fits, np.cumsum(fits) - 1, -1)
+    return Gone(reduced, known, index, _join(early), place, _join(centres), _side_by_side(kept))
+
+
+def _earlier(last: State, seen: list[State]) -> State:
+    """Return every problem's state some iterations before its last one, the first where rounding ended its run."""
+    out = last.take(np.arange(len(last.v)))
+    wanted = np.where(last.iterations < interior.MOST, np.maximum(last.iterations - EARLIER, 0), 0)
+    for number, state in enumerate(seen):
+        here = wanted[state.which] == number
+        out.put(state.which[here], state.take(here))
+    return out
+
+
+def _join(states: list[State]) -> State:
+    """Return the states of several runs as those of one."""
+    names = ("v", "S", "Z", "weight", "price")
+    v, S, Z, weight, price = (np.concatenate([getattr(one, name) for one in states]) for name in names)
+    return State(v, S, Z, weight, price, states[0].cuts, np.zeros(len(v), dtype=int), np.arange(len(v)))
+
+
+def _side_by_side(columns: list[Columns]) -> Columns:
+    names = ("index", "G", "A", "linear")
+    return Columns(*(np.concatenate([getattr(one, name) for one in columns]) for name in names))
+
+
+def push_several(
+    polytope: Polytope, replaced: Columns, asked: np.ndarray, gone: Gone | None = None
+) -> Ranges | None:
     """Return the ranges of some variables, for each problem with k replaced columns; None if no start is known.
 
     Where a point of the set does without the variables asked for, the range farthest from 0 is exact, and every other
@@ -42,6 +144,8 @@ def push_several(polytope: Polytope, replaced: Columns, asked: np.ndarray) -> Ra
         The columns that change, by problem.
     asked : ndarray of int, shape (B, a)
         Whose ranges are asked for.
+    gone : Gone, optional
+        What is left without the variables; worked out here if not given, or not for all of them.
 
     Returns
     -------
@@ -58,12 +162,13 @@ def push_several(polytope: Polytope, replaced: Columns, asked: np.ndarray) -> Ra
     >>> np.round(found.upper, 5).tolist()
     [1.0]
     """
-    reduced = reduce(polytope)
-    known = known_inside(reduced)
-    if known is None or polytope.model.inner is None or np.any(polytope.model.inner[replaced.index]):
+    if gone is None or not gone.number.keys() >= set(map(tuple, replaced.index.tolist())):
+        gone = without_several(polytope, np.unique(replaced.index, axis=0))
+    if gone is None:
         return None
+    reduced = gone.reduced
     columns = reduced.columns(replaced)
-    starts = _starts(reduced, known, replaced.index, columns)
+    starts = _starts(gone, replaced.index, columns)
     good = starts.which >= 0
     a = asked.shape[1]
     owner = np.repeat(np.flatnonzero(good), 2 * a)
@@ -147,36 +252,33 @@ class _Starts:
     unused: np.ndarray
 
 
-def _starts(reduced: Reduced, known: np.ndarray, index: np.ndarray, columns: Columns) -> _Starts:
+def _starts(gone: Gone, index: np.ndarray, columns: Columns) -> _Starts:
     """Return the middle of each problem's set.
 
-    A point that does without the variables serves every problem that replaces their columns, so it is sought once for
-    all of them. Where there is none, each problem may have one with the columns that took their place.
+    A point that does without the variables serves every problem that replaces their columns. Where there is none, each
+    problem may have one with the columns that took their place.
     """
-    core = reduced.core
-    _, first, which = np.unique(index, axis=0, return_index=True, return_inverse=True)
-    which = which.ravel()
-    some = columns.take(first)
-    gone = Columns(some.index, 0.0 * some.G, 0.0 * some.hard, 0.0 * some.slopes)
-    points, room, _ = descend(core, np.tile(known, (first.size, 1)), gone)
-    points[gone.each, gone.index] = 0.0
-    empty = np.flatnonzero(~(room > THIN)[which])
-    step = chunk_size(core.h.size + core.a.size)
-    parts, fits = [points], [room > THIN]
-    for begin in range(0, empty.size, step):
-        here = empty[begin : begin + step]
-        points, room, _ = descend(core, np.tile(known, (here.size, 1)), columns.take(here))
-        parts.append(points)
-        fits.append(room > THIN)
-    fit = np.concatenate(fits)
-    which[empty] = first.size + np.arange(empty.size)
-    place = np.cumsum(fit) - 1
-    own = columns.take(empty)
-    pairs = ((getattr(gone, name), getattr(own, name)) for name in ("index", "G", "A", "linear"))
-    joined = Columns(*(np.concatenate(pair)[fit] for pair in pairs))
-    centre = centred(core, np.vstack(parts)[fit], joined)
-    unused = which < first.size
-    return _Starts(centre, joined, np.where(fit[which], place[which], -1), unused)
+    core = gone.reduced.core
+    number = gone.number
+    feature = np.array([number[tuple(row)] for row in index.tolist()])
+    which = gone.place[feature]
+    unused = which >= 0
+    open_ = np.flatnonzero(~unused)
+    centres, kept = [gone.centre], [gone.columns]
+    step, count = chunk_size(core.h.size + core.a.size), len(gone.centre.v)
+    for begin in range(0, open_.size, step):
+        here = open_[begin : begin + step]
+        own, top = columns.take(here), np.tile(gone.known, (here.size, 1))
+        points, room, last = descend(core, top, own, _join([gone.early.take(feature[here])]))
+        lost = np.flatnonzero(last.iterations >= interior.MOST)
+        if lost.size:
+            points[lost], room[lost], _ = descend(core, top[lost], own.take(lost))
+        fit = room > THIN
+        kept.append(own.take(fit))
+        centres.append(centred(core, points[fit], kept[-1]))
+        which[here[fit]] = count + np.arange(int(fit.sum()))
+        count += int(fit.sum())
+    return _Starts(_join(centres), _side_by_side(kept), which, unused)
 
 
 def race(d: np.ndarray, group: np.ndarray) -> Callable[[State, np.ndarray, np.ndarray], np.ndarray]:

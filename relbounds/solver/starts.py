@@ -96,14 +96,21 @@ def find_inside(
     return found.v[:, :-1], -found.v[:, -1], found
 
 
-def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndarray, np.ndarray, State]:
+def descend(
+    core: Core,
+    v: np.ndarray,
+    columns: Columns | None,
+    begun: State | None = None,
+    seen: list[State] | None = None,
+) -> tuple[np.ndarray, np.ndarray, State]:
     """Return points strictly inside, their room (negative: none) and the last state, from points that lose too much.
 
     Where every hard row and the norm have room at `v`, only the loss stands in the way: it is made smaller
-    until it keeps its budget, or shown to stay above.
+    until it keeps its budget, or shown to stay above. `begun` are states on the way from the same points, `seen`
+    collects those that are passed.
     """
     k = int(np.argmax(core.l))
-    room, _, g = room_of(core, v, columns)
+    room, _, _ = room_of(core, v, columns)
     limit = core.B[k]
     big = core.B.copy()
     size = max(abs(float(limit)), EMPTY * float(core.spending[k]))
@@ -112,11 +119,32 @@ def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndar
     cost = np.tile(core.Lin[k], (len(v), 1))
     if columns is not None:
         cost[columns.each, columns.index] = core.l[k] * columns.slopes
+    start = _at_the_top(core, wide, v, columns, cost, k) if begun is None else begun
+
+    def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
+        if seen is not None:
+            seen.append(at.take(np.arange(len(at.v))))
+        over = big[k] - at.s[:, k] - limit
+        return (-over >= gap) & (over < 0) | (over - 2 * (gap + lack) > 0)
+
+    tolerance = np.full(len(v), 0.1 * THIN * size)
+    found = interior.solve(wide, -cost, start, tolerance, columns=columns, stop=enough)
+    left = limit - (big[k] - found.s[:, k])
+    multipliers = found.lam
+    multipliers[:, k] += 1.0
+    return found.v, left / size, found
+
+
+def _at_the_top(
+    core: Core, wide: Core, v: np.ndarray, columns: Columns | None, cost: np.ndarray, k: int
+) -> State:
+    """Return states at points from which the loss, budget `k` at these costs, is made smaller."""
     s = core.pen.size
     # multipliers of hard rows hold up the price of the free variables, those of loss rows are below their own
     if core.h.size:
         mu = np.full(len(v), 0.5 * core.l[k] * float(np.mean(core.c)))
     else:
+        g = interior.times(core, v, columns, hard=True) - core.a
         mu = np.abs(cost[:, s:]).sum(axis=1) / np.sum(1.0 / g, axis=1)
     count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
     start = balanced(wide, v, mu * count, columns)
@@ -127,17 +155,7 @@ def descend(core: Core, v: np.ndarray, columns: Columns | None) -> tuple[np.ndar
     z2[:] = start.weight[:, None] * core.pen * start.u1 / (start.u1 + start.u2)
     z3[:] = start.price[:, None] * core.c * start.f / (start.xi + start.f)
     z4[:] = start.price[:, None] * core.c * start.xi / (start.xi + start.f)
-
-    def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
-        over = big[k] - at.s[:, k] - limit
-        return (-over >= gap) & (over < 0) | (over - 2 * (gap + lack) > 0)
-
-    tolerance = np.full(len(v), 0.1 * THIN * size)
-    found = interior.solve(wide, -cost, start, tolerance, columns=columns, stop=enough)
-    left = limit - (big[k] - found.s[:, k])
-    multipliers = found.lam
-    multipliers[:, k] += 1.0
-    return found.v, left / size, found
+    return start
 
 
 def strictly(core: Core, v: np.ndarray, columns: Own | None) -> np.ndarray:

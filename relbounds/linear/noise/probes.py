@@ -27,10 +27,9 @@ from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.seeds import stream
-from relbounds.solver.changes import push_changes
+from relbounds.solver.changes import leave_out, push_changes
 from relbounds.solver.columns import join_columns, put_columns
 from relbounds.solver.polytope import Polytope, Ranges
-from relbounds.solver.replaced import without_each
 
 # Draws per task: a matter of the problem's size alone, so that the work never depends on the number of workers.
 CHUNK, LARGE_CHUNK, LARGE = 100, 10, 1_000_000
@@ -88,13 +87,12 @@ def _pooled(source: Source, columns: Sequence[int]) -> Population:
     draws = infeasible = 0
     size = LARGE_CHUNK if polytope.model.G.size + polytope.model.A.size > LARGE else CHUNK
     # what is left without a feature decides most of its probes, so it is worked out once
-    single = part == "regular" and polytope.model.inner is None and source.spec.sizes.classes == 1
-    variables = list(columns) if single else []
-    if len(variables) > options.probes:
+    looked_at = list(columns)
+    if len(columns) > options.probes:
         # of many features only those are looked at that will be drawn to begin with
         picked = {columns[_pick(options.seed, part, draw, len(columns))[0]] for draw in range(options.probes)}
-        variables = [k for k in variables if k in picked]
-    without = without_each(polytope, variables)
+        looked_at = [k for k in columns if k in picked]
+    without = leave_out(polytope, np.array([source.spec.variables(part, k) for k in looked_at]))
     with stage(f"probes, {part}", options.probes, options.progress) as done:
         while len(lower) < options.probes and draws < most:
             # as many as should do, going by the share that was feasible so far

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -90,6 +91,37 @@ def run(
             done(1)
         return found
     return _on_cores(function, tasks, shared, done, n_jobs)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Independent calls of one function, as `run` makes them."""
+
+    function: Function
+    tasks: Sequence[Any]
+    shared: Any = None
+
+
+def run_together(jobs: Sequence[Job], *, n_jobs: int = 1, client: Any = None) -> list[list[Any]]:
+    """Return what `run` does for each of several jobs that do not need one another: none waits for another to end.
+
+    Examples
+    --------
+    >>> add = Job(lambda task, shared: shared + task, [1, 2], shared=10)
+    >>> multiply = Job(lambda task, shared: shared * task, [3], shared=10)
+    >>> run_together([add, multiply])
+    [[11, 12], [30]]
+    """
+    calls = [(k, task) for k, job in enumerate(jobs) for task in job.tasks]
+    shared = [(job.function, job.shared) for job in jobs]
+    found = run(_call_of_job, calls, n_jobs=n_jobs, shared=shared, client=client)
+    return [[one for (k, _), one in zip(calls, found, strict=True) if k == j] for j in range(len(jobs))]
+
+
+def _call_of_job(call: tuple[int, Any], jobs: list[tuple[Function, Any]]) -> Any:
+    k, task = call
+    function, shared = jobs[k]
+    return function(task, shared)
 
 
 def active_client() -> Any:

@@ -15,14 +15,22 @@ from relbounds.linear.chance import find_chance, middle_note
 from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.fitted import Fitted, Help
 from relbounds.linear.model import Spec, build
-from relbounds.linear.noise.ahead import look_ahead, noise_level
+from relbounds.linear.noise.ahead import first_tests, look_ahead, noise_level
+from relbounds.linear.noise.evidence import Memory
 from relbounds.linear.noise.facts import Noise
 from relbounds.linear.noise.judge import Evidence, judge
 from relbounds.linear.ranges import ZERO, Measured, measure_sets, not_measured
 from relbounds.linear.table import Verdicts, make_table
-from relbounds.linear.tolerance import Tolerance, find_tolerance
+from relbounds.linear.tolerance import (
+    Tolerance,
+    find_tolerance,
+    is_resampled,
+    plan_resampling,
+    resampled_tolerance,
+)
 from relbounds.linear.tuning import Tuning, tune
 from relbounds.options import Options
+from relbounds.parallel import run_together
 from relbounds.solver.optimum import Solution, fit_baseline, smallest_C
 
 NO_RELATION = (
@@ -95,10 +103,11 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
     said = [*([doubt] if doubt else []), *best.tuning.notes, *notes]
     if not options.bounds:
         return without_bounds(best, [*said, "No bounds were asked for (bounds=False)."], help)
-    tolerance = find_tolerance(design, spec, best.solution, options)
+    tolerance, memory = tolerance_and_tests(best)
     polytope = equivalent_models(spec, best.solution, tolerance.delta, options.tolerance)
+    unknown = not_measured(spec.asked)
     evidence = Evidence(
-        design, options, spec, best.solution, best.norm, tolerance.delta, polytope, not_measured(spec.asked)
+        design, options, spec, best.solution, best.norm, tolerance.delta, polytope, unknown, memory
     )
     evidence, verdicts, noise = measure_and_judge(evidence)
     polytope, measured = evidence.polytope, evidence.measured
@@ -122,6 +131,18 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
         privileged=help,
         memory=evidence.memory,
     )
+
+
+def tolerance_and_tests(best: Best) -> tuple[Tolerance, Memory]:
+    """Return the tolerance, and a memory that may hold tests of the data: processes work on both at once."""
+    design, options, spec = best.design, best.options, best.spec
+    if not is_resampled(options):
+        return find_tolerance(design, spec, best.solution, options), Memory()
+    tests, refits = first_tests(design, spec, options), plan_resampling(design, spec, best.solution, options)
+    # tests first: they are the longest task as a rule
+    *found, models = run_together([*tests.values(), refits.job], n_jobs=options.n_jobs, client=options.client)
+    known = {key: one for key, (one,) in zip(tests, found, strict=True)}
+    return resampled_tolerance(refits.compare(models), options), Memory(known)
 
 
 def measure_and_judge(evidence: Evidence) -> tuple[Evidence, Verdicts, Noise]:

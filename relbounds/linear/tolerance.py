@@ -5,6 +5,7 @@ Section "Equivalent models" of docs/method.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from relbounds.linear.model import Spec
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.tuning import subsample
 from relbounds.options import Options
-from relbounds.parallel import run
+from relbounds.parallel import Job, run_together
 from relbounds.seeds import stream
 from relbounds.solver.model import Model
 from relbounds.solver.optimum import Solution, fit_baseline, fit_weighted
@@ -65,8 +66,8 @@ def find_tolerance(design: Design, spec: Spec, solution: Solution, options: Opti
     """Return the tolerance that the options ask for."""
     if not isinstance(options.delta, str):
         return Tolerance(float(options.delta), "given")
-    if options.delta in QUANTILES:
-        return resampled(design, spec, solution, options)
+    if is_resampled(options):
+        return resampled_tolerance(resample_models(design, spec, solution, options), options)
     losses = spec.sample_losses(solution.v)
     return Tolerance(standard_error(options.delta, losses), options.delta)
 
@@ -106,25 +107,73 @@ class Resampled:
     rows: int
 
 
-def resampled(design: Design, spec: Spec, solution: Solution, options: Options) -> Tolerance:
+def is_resampled(options: Options) -> bool:
+    """Say whether the tolerance that is asked for takes models of resampled data."""
+    return options.delta in QUANTILES
+
+
+def resampled_tolerance(found: Resampled, options: Options) -> Tolerance:
     """Return the quantile of how much worse models of resampled data are on the data as they are."""
-    found = resample_models(design, spec, solution, options)
     rule = str(options.delta)
     delta = max(SMALLEST_DELTA, float(np.quantile(found.excess, QUANTILES[rule])))
     return Tolerance(delta, rule, len(found.excess), tuple(found.excess.tolist()), found.rows)
 
 
+@dataclass(frozen=True)
+class Resampling:
+    """Models to be fitted to resampled data.
+
+    Parameters
+    ----------
+    spec, solution
+        The program and its best model.
+    rate : float
+        The share of all observations' weight that it has.
+    rows : int
+        Its observations, where they are a subsample; 0 otherwise.
+    job : Job
+        The models to be fitted, piece by piece.
+    """
+
+    spec: Spec
+    solution: Solution
+    rate: float
+    rows: int
+    job: Job
+
+    def compare(self, pieces: Sequence[FloatArray]) -> Resampled:
+        """Compare the loss and the norm of the fitted models with those of the best one.
+
+        Excess is relative to the loss of the best model, or to the part of the objective that the norm has, where
+        that is larger: separable data have no loss.
+        """
+        found = np.concatenate(pieces)
+        model, best = self.spec.model, self.solution
+        loss = np.array([model.loss_of(v) for v in found])
+        unit = max(best.loss, 0.5 * best.penalty / best.C)
+        excess = np.maximum(loss - best.loss, 0.0) / unit if unit > 0 else np.zeros(len(loss))
+        norms = np.array([model.penalty_of(v) for v in found])
+        longer = np.maximum(norms / best.penalty - 1, 0.0) if best.penalty > 0 else np.zeros(len(norms))
+        # excess is inversely proportional to the number of observations, what a norm varies by to its root
+        return Resampled(excess * self.rate, longer * np.sqrt(self.rate), self.rows)
+
+
 def resample_models(design: Design, spec: Spec, solution: Solution, options: Options) -> Resampled:
-    """Fit the model again to resampled data, and compare loss and norm with the best model's.
+    """Fit the model again to resampled data, and compare loss and norm with the best model's."""
+    plan = plan_resampling(design, spec, solution, options)
+    return plan.compare(run_together([plan.job], n_jobs=options.n_jobs, client=options.client)[0])
+
+
+def plan_resampling(design: Design, spec: Spec, solution: Solution, options: Options) -> Resampling:
+    """Return the models that are to be fitted to resampled data.
 
     Each observation (each cluster, where there are any) gets a weight drawn from the exponential distribution, and
-    the model is fitted again at the same C. Its excess is measured relative to the loss of the best model, or to the
-    part of the objective that the norm has, where that is larger: separable data have no loss.
+    the model is fitted again at the same C.
     """
     small, _, rate, _ = subsample(design, options.seed, LARGEST_RESAMPLED)
-    C, rows = solution.C, 0
+    rows = 0
     if small is not design:
-        rows, C = len(small.y), C / rate
+        rows, C = len(small.y), solution.C / rate
         spec = build_any(small, spec.kind)
         solution = fit_baseline(spec.model, C)
     rng = stream(options.seed, "tolerance")
@@ -133,28 +182,15 @@ def resample_models(design: Design, spec: Spec, solution: Solution, options: Opt
     else:
         factors = rng.exponential(size=(REFITS, int(small.cluster.max()) + 1))[:, small.cluster]
     if spec.functions:
-        own = (small, spec.kind, C)
-        found = np.array(run(_refit, list(factors[:SLOW_REFITS]), shared=own, n_jobs=options.n_jobs))
-    else:
-        prices = np.array([spec.prices(one) for one in factors])
-        # pieces of a size that does not depend on the number of workers
-        size = PIECE if more_than_few(spec.model) else REFITS
-        found = np.concatenate(
-            run(
-                _refit_priced,
-                [prices[i : i + size] for i in range(0, REFITS, size)],
-                shared=(spec.model, C, solution.v),
-                n_jobs=options.n_jobs,
-                client=options.client,
-            )
-        )
-    loss = np.array([spec.model.loss_of(v) for v in found])
-    unit = max(solution.loss, 0.5 * solution.penalty / C)
-    excess = np.maximum(loss - solution.loss, 0.0) / unit if unit > 0 else np.zeros(len(loss))
-    norms = np.array([spec.model.penalty_of(v) for v in found])
-    longer = np.maximum(norms / solution.penalty - 1, 0.0) if solution.penalty > 0 else np.zeros(len(norms))
-    # excess is inversely proportional to the number of observations, what a norm varies by to its root
-    return Resampled(excess * rate, longer * np.sqrt(rate), rows)
+        tasks = list(factors[:SLOW_REFITS])
+        return Resampling(spec, solution, rate, rows, Job(_refit, tasks, (small, spec.kind, solution.C)))
+    prices = np.array([spec.prices(one) for one in factors])
+    # pieces of a size that does not depend on the number of workers
+    size = PIECE if more_than_few(spec.model) else REFITS
+    tasks = [prices[i : i + size] for i in range(0, REFITS, size)]
+    return Resampling(
+        spec, solution, rate, rows, Job(_refit_priced, tasks, (spec.model, solution.C, solution.v))
+    )
 
 
 def _refit_priced(prices: FloatArray, shared: tuple[Model, float, FloatArray]) -> FloatArray:
@@ -166,4 +202,4 @@ def _refit_priced(prices: FloatArray, shared: tuple[Model, float, FloatArray]) -
 def _refit(factors: FloatArray, shared: tuple[Design, ModelKind, float]) -> FloatArray:
     """Fit a model with correcting functions again, each observation's weight multiplied by a factor."""
     design, kind, C = shared
-    return fit_baseline(build_any(replace(design, weights=design.weights * factors), kind).model, C).v
+    return fit_baseline(build_any(replace(design, weights=design.weights * factors), kind).model, C).v[None]

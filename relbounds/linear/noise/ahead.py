@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
 
+from relbounds.design import Design
 from relbounds.linear.asked import RowKey
+from relbounds.linear.model import Spec
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
-from relbounds.linear.noise.fwer import block_noise, score_terms
-from relbounds.linear.noise.judge import many_terms, response_of, tested_terms
+from relbounds.linear.noise.fwer import block_noise, score_terms, scores_key, scores_of
+from relbounds.linear.noise.judge import (
+    design_response,
+    many_key,
+    many_of,
+    many_terms,
+    response_of,
+    terms_of,
+    tested_terms,
+)
 from relbounds.linear.noise.standins import SHARE
 from relbounds.linear.table import Verdicts
+from relbounds.options import Options
+from relbounds.parallel import Job
+
+
+def first_tests(design: Design, spec: Spec, options: Options) -> dict[Hashable, Job]:
+    """Return the tests that need nothing but the data, by what they are remembered by."""
+    terms = terms_of(design, spec)
+    if options.control == "fdr":
+        return {many_key(): Job(many_of, [None], (design, options, terms))}
+    regular = [term for term in terms if term.part == "regular"]
+    if options.control == "published" or not regular:
+        return {}
+    response = design_response(design)
+    return {scores_key(regular, response): Job(scores_of, [None], (design, options, regular, response))}
 
 
 def look_ahead(evidence: Evidence) -> frozenset[int]:

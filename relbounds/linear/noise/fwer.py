@@ -7,11 +7,12 @@ equivalent models use noise which had its chance to be fitted, and how much of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relbounds.design import Design
 from relbounds.design.design_terms import DesignTerm
 from relbounds.errors import shortened
 from relbounds.linear.asked import Asked, RowKey
@@ -36,6 +37,7 @@ from relbounds.linear.noise.standins import SHARE, StandIns, combine, standin_te
 from relbounds.linear.noise.thinning import thinned, thinning_note
 from relbounds.linear.ranges import ZERO
 from relbounds.noise_intervals import Interval, prediction_interval
+from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
 from relbounds.seeds import stream
@@ -183,18 +185,25 @@ def score_terms(
     evidence: Evidence, terms: Sequence[DesignTerm], response: Response
 ) -> tuple[ScoreFound, StandIns]:
     """Test for effects of their own, and for terms that say what those say; once for all tolerances."""
-    asked = ("scores", terms[0].part, hash(response.y.tobytes()), evidence.without)
     found: tuple[ScoreFound, StandIns] = evidence.memory.recall(
-        asked, lambda: _scores(evidence, terms, response)
+        scores_key(terms, response, evidence.without),
+        lambda: scores_of(None, (evidence.design, evidence.options, terms, response)),
     )
     return found
 
 
-def _scores(
-    evidence: Evidence, terms: Sequence[DesignTerm], response: Response
+def scores_key(
+    terms: Sequence[DesignTerm], response: Response, without: frozenset[RowKey] = frozenset()
+) -> Hashable:
+    """Return what the tests by scores of a part's terms are remembered by."""
+    return "scores", terms[0].part, hash(response.y.tobytes()), without
+
+
+def scores_of(
+    _: None, shared: tuple[Design, Options, Sequence[DesignTerm], Response]
 ) -> tuple[ScoreFound, StandIns]:
     """Test for effects of their own, and for terms that say what those say."""
-    design, options = evidence.design, evidence.options
+    design, options, terms, response = shared
     which = int(terms[0].part == "privileged")
     values = design.Z if which else design.X
     blocks = [values[:, list(term.columns)] for term in terms]

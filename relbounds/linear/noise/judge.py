@@ -5,7 +5,7 @@ Section "Noise" of docs/method.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from relbounds.errors import shortened
 from relbounds.linear.asked import RowKey
 from relbounds.linear.families import family_of
 from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.model import build
+from relbounds.linear.model import Spec, build
 from relbounds.linear.noise.below import row_p_values
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
@@ -29,6 +29,7 @@ from relbounds.linear.noise.smooth import Response
 from relbounds.linear.ranges import ZERO
 from relbounds.linear.table import Verdicts
 from relbounds.noise_intervals import prediction_interval, tail_probability
+from relbounds.options import Options
 from relbounds.seeds import stream
 from relbounds.solver.optimum import fit_baseline
 
@@ -76,16 +77,15 @@ class _Sheet:
 
 
 def tested_terms(evidence: Evidence) -> list[DesignTerm]:
-    """Return the terms that are tested: regular ones, and privileged ones where the model reads them.
+    """Return the terms that are tested, without those that a what-if rules out: they explain nothing in it."""
+    every = terms_of(evidence.design, evidence.spec)
+    return [term for term in every if RowKey(term.part, term.name) not in evidence.without]
 
-    Those that a what-if rules out are not among them: they explain nothing in it.
-    """
-    parts = ("regular", "privileged") if evidence.spec.functions else ("regular",)
-    return [
-        term
-        for term in evidence.design.design_terms
-        if term.part in parts and RowKey(term.part, term.name) not in evidence.without
-    ]
+
+def terms_of(design: Design, spec: Spec) -> list[DesignTerm]:
+    """Return the terms that can be tested: regular ones, and privileged ones where the model reads them."""
+    parts = ("regular", "privileged") if spec.functions else ("regular",)
+    return [term for term in design.design_terms if term.part in parts]
 
 
 def response_of(evidence: Evidence) -> Response:
@@ -246,7 +246,7 @@ def _own_p_values(
     place = {RowKey(term.part, term.name): t for t, term in enumerate(terms)}
     responses = slacks_of(evidence) if part == "privileged" else [response_of(evidence)]
     found = own_effects(
-        [columns_of(evidence, term) for term in terms],
+        [columns_of(design, term) for term in terms],
         responses,
         {place[key]: _others(terms, place[key]) for key in relevant},
         [place[key] for key in needed],
@@ -332,22 +332,31 @@ def _fdr(evidence: Evidence) -> tuple[Verdicts, Noise]:
 
 def many_terms(evidence: Evidence, terms: Sequence[DesignTerm]) -> ManyFound:
     """Test each term by itself; once for all tolerances."""
-    design = evidence.design
     found: ManyFound = evidence.memory.recall(
-        ("many", evidence.without),
-        lambda: many_test(
-            [columns_of(evidence, term) for term in terms],
-            response_of(evidence),
-            draws=MANY_DRAWS,
-            rng=stream(evidence.options.seed, "score test"),
-            adjust=design.adjust if design.adjust.shape[1] else None,
-            cluster=design.cluster,
-        ),
+        many_key(evidence.without), lambda: many_of(None, (evidence.design, evidence.options, terms))
     )
     return found
 
 
-def columns_of(evidence: Evidence, term: DesignTerm) -> FloatArray:
+def many_key(without: frozenset[RowKey] = frozenset()) -> Hashable:
+    """Return what the tests of single terms are remembered by."""
+    return "many", without
+
+
+def many_of(_: None, shared: tuple[Design, Options, Sequence[DesignTerm]]) -> ManyFound:
+    """Test each term by itself."""
+    design, options, terms = shared
+    return many_test(
+        [columns_of(design, term) for term in terms],
+        design_response(design),
+        draws=MANY_DRAWS,
+        rng=stream(options.seed, "score test"),
+        adjust=design.adjust if design.adjust.shape[1] else None,
+        cluster=design.cluster,
+    )
+
+
+def columns_of(design: Design, term: DesignTerm) -> FloatArray:
     """Return the columns of a term."""
-    values = evidence.design.X if term.part == "regular" else evidence.design.Z
+    values = design.X if term.part == "regular" else design.Z
     return values[:, list(term.columns)]

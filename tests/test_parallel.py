@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import relbounds as rb
-from relbounds.parallel import chunks, run
+from relbounds.linear.noise import fwer, judge
+from relbounds.parallel import Job, chunks, run, run_together
 
 
 def scaled(task, shared):
@@ -72,6 +73,33 @@ def test_arrays_arrive_as_they_are_and_are_shared():
     for kinds, values, words, flags in run(looked_at, range(3), n_jobs=2, shared=(arrays, {"a": (1, "b")})):
         assert set(kinds) == {np.ndarray} and values == [a.tolist() for a in arrays]
         assert words == {"a": (1, "b")} and flags == [(False, 0), (False, 0)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_jobs_side_by_side_find_what_they_find_alone(n_jobs):
+    jobs = [Job(scaled, range(3), np.ones(2)), Job(scaled, []), Job(failing, [1, 2])]
+    assert run_together(jobs, n_jobs=n_jobs) == [[0.0, 2.0, 4.0], [], [1, 2]]
+
+
+def test_jobs_side_by_side_share_the_processes(tmp_path):
+    """Each job has one task, which waits for that of the other."""
+    found = run_together([Job(met, [0], str(tmp_path)), Job(met, [0], str(tmp_path))], n_jobs=2)
+    assert len({process for one in found for process in one} - {os.getpid()}) == 2
+
+
+@pytest.mark.parametrize("control", ["fwer", "fdr"])
+@pytest.mark.parametrize("family", ["ordinal", "regression"])
+def test_terms_are_tested_once_and_the_same_with_two_workers(control, family, monkeypatch):
+    """The tests that are made beside the resampled models are those that classes rest on."""
+    simulated = rb.simulate.draw(family, 80, 2, 0, 2, noise=0.5, seed=0)
+    two = rb.relbounds(simulated.formula, simulated.data, control=control, n_jobs=2)
+    made = []
+    module, name = (fwer, "score_test") if control == "fwer" else (judge, "many_test")
+    original = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args, **kwargs: made.append(1) or original(*args, **kwargs))
+    one = rb.relbounds(simulated.formula, simulated.data, control=control)
+    assert len(made) == 1
+    pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
 
 
 def test_errors_keep_their_type():

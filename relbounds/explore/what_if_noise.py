@@ -186,10 +186,9 @@ def _drawing(fitted: Fitted, wishes: Mapping[RowKey, Wish]) -> Drawing:
         rows = [row for row in evidence.spec.asked if row.key in keys]
         off = _switched_off(evidence, wishes)
         task = together(evidence, part, rows, off) if off is not None and rows else None
-        pieces = [range(i, i + 1) for i in range(count)] if task is None else pieces_of(task, count)
         found = run(
             _refit_cuts,
-            pieces,
+            pieces_of(task, count),
             shared=(evidence, some, dict(wishes), task),
             n_jobs=fitted.options.n_jobs,
             client=fitted.options.client,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.design import Design
+from relbounds.design.design_terms import DesignTerm
 from relbounds.linear.asked import Asked, asked_of
 from relbounds.linear.families import family_of
 from relbounds.linear.families.family import Prediction
@@ -48,8 +50,8 @@ class Spec:
         The loss rows of every observation, priced by case weights alone.
     merged : MergedRows
         Those of the program, with the prices of the model.
-    asked : tuple of Asked
-        The rows of the table.
+    terms : tuple of DesignTerm
+        Whose columns the variables are.
     sizes : Sizes
         How many variables of each sort there are.
     functions : tuple of Function
@@ -61,10 +63,26 @@ class Spec:
     family: str
     full: Rows
     merged: MergedRows
-    asked: tuple[Asked, ...]
+    terms: tuple[DesignTerm, ...]
     sizes: Sizes
     functions: tuple[Function, ...] = ()
     Z: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @cached_property
+    def asked(self) -> tuple[Asked, ...]:
+        """The rows of the table; worked out when first asked for, since most models are fitted for less."""
+        classes = np.arange(self.sizes.classes)[:, None]
+        first = {
+            "regular": classes * self.sizes.features,
+            "adjust": self.sizes.weights + classes * self.sizes.adjust,
+            "privileged": np.array([f.start for f in self.functions])[:, None],
+        }
+        read = [term for term in self.terms if term.part != "privileged"]
+        if self.functions:
+            read += [term for term in self.terms if term.part == "privileged"]
+        return tuple(
+            row for term in read for row in asked_of(term, first[term.part] + np.array(term.columns))
+        )
 
     @property
     def rows(self) -> Rows:
@@ -243,23 +261,10 @@ def build(design: Design, kind: ModelKind, *, merged: bool = True) -> Spec:
     few = priced(full, kind, [design.X, design.adjust], merged)
     sizes = Sizes(len(design.y), design.X.shape[1], design.adjust.shape[1], full.n_classes)
     model = plain_model(design.X, few.rows, design.adjust)
-    return Spec(model, kind, design.family, full, few, plain_asked(design, sizes), sizes)
+    return Spec(model, kind, design.family, full, few, design.design_terms, sizes)
 
 
 def priced(full: Rows, kind: ModelKind, features: Sequence[FloatArray], merged: bool) -> MergedRows:
     """Return the rows with the prices of the model, equal ones merged."""
     rows = replace(full, weight=full.balanced(full.weight)) if kind.balance else full
     return merge(rows, np.hstack(list(features))) if merged else MergedRows(rows, None)
-
-
-def plain_asked(design: Design, sizes: Sizes) -> tuple[Asked, ...]:
-    """Return the table rows of regular terms and adjusting covariates."""
-    out: list[Asked] = []
-    for term in design.design_terms:
-        columns = np.array(term.columns)
-        classes = np.arange(sizes.classes)[:, None]
-        if term.part == "regular":
-            out += asked_of(term, classes * sizes.features + columns)
-        elif term.part == "adjust":
-            out += asked_of(term, sizes.weights + classes * sizes.adjust + columns)
-    return tuple(out)

@@ -38,7 +38,7 @@ from relbounds.linear.noise.thinning import thinned, thinning_note
 from relbounds.linear.ranges import ZERO
 from relbounds.noise_intervals import Interval, prediction_interval
 from relbounds.options import Options
-from relbounds.parallel import run
+from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.seeds import stream
 
@@ -252,8 +252,7 @@ def _refits(shared: Shared, count: int) -> list[BlockValues]:
     shared = replace(shared, evidence=part)
     rows = [shared.rows[k] for k in shared.block]
     task = together(shared.evidence, shared.part, rows)
-    # pieces of a size that does not depend on the number of workers
-    pieces = [range(i, i + 1) for i in range(count)] if task is None else pieces_of(task, count)
+    pieces = pieces_of(task, count)
     with stage("noise refits", count, options.progress) as done:
         found = run(
             _refit_block,
@@ -266,11 +265,13 @@ def _refits(shared: Shared, count: int) -> list[BlockValues]:
     return [BlockValues(scale * one.largest, scale * one.least) for piece in found for one in piece]
 
 
-def pieces_of(task: Together, count: int) -> list[range]:
-    """Deal draws into runs: one for small models, a few for large ones, which are then shared among processes."""
-    each = int(np.clip(RUN // task.entries, 2, count))
-    each = -(-count // -(-count // each))
-    return [range(i, min(i + each, count)) for i in range(0, count, each)]
+def pieces_of(task: Together | None, count: int) -> list[range]:
+    """Deal draws into pieces of a size that does not depend on the number of workers.
+
+    One where small models are refitted in one run, a few where they are larger, so that processes can share them, and
+    as many as draws where each is refitted by itself.
+    """
+    return chunks(count, 1 if task is None else int(np.clip(RUN // task.entries, 2, count)))
 
 
 def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[BlockValues]:

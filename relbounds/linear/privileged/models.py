@@ -14,10 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from relbounds.design import Design
-from relbounds.linear.asked import asked_of
 from relbounds.linear.families import family_of
 from relbounds.linear.families.rows import FloatArray, ModelKind, Rows
-from relbounds.linear.model import Function, Sizes, Spec, answers_of, build, plain_asked, priced
+from relbounds.linear.model import Function, Sizes, Spec, answers_of, build, priced
 from relbounds.linear.plain import plain_model
 from relbounds.solver.model import Model, make_model
 
@@ -52,12 +51,7 @@ def build_slack(design: Design, kind: ModelKind, *, merged: bool = True) -> Spec
     plain = plain_model(design.X, few.rows, design.adjust)
     functions = _functions(design, few.rows, kind, start=plain.q)
     model = _slack_model(plain, few.rows, functions, design.Z, kind)
-    starts = np.array([f.start for f in functions])[:, None]
-    asked = list(plain_asked(design, sizes))
-    for term in design.design_terms:
-        if term.part == "privileged":
-            asked += asked_of(term, starts + np.array(term.columns))
-    return Spec(model, kind, design.family, full, few, tuple(asked), sizes, functions, design.Z)
+    return Spec(model, kind, design.family, full, few, design.design_terms, sizes, functions, design.Z)
 
 
 def _functions(design: Design, rows: Rows, kind: ModelKind, start: int) -> tuple[Function, ...]:

@@ -6,12 +6,12 @@ Section "Equivalent models" of docs/method.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from relbounds.design import Design
-from relbounds.linear.families.rows import FloatArray, ModelKind
+from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import Spec
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.tuning import subsample
@@ -21,6 +21,7 @@ from relbounds.seeds import stream
 from relbounds.solver.model import Model
 from relbounds.solver.optimum import Solution, fit_baseline, fit_weighted
 from relbounds.solver.pricing import more_than_few
+from relbounds.solver.tolerances import EXACT
 
 # No tolerance that is worked out from the data is smaller: below it lies what the optimum itself is uncertain by.
 SMALLEST_DELTA = 0.001
@@ -28,7 +29,7 @@ SMALLEST_DELTA = 0.001
 REFITS = 40
 # Models of many columns are fitted one after the other: so many are a task, which processes can share.
 PIECE = 10
-# Models with correcting functions have no batch of refits.
+# Models with correcting functions have several times as many variables and rows.
 SLOW_REFITS = 20
 QUANTILES = {"resample": 0.68, "resample90": 0.9}
 # Accuracy of a refit relative to its objective: with the first the tolerance is known to five digits; that of models
@@ -182,8 +183,8 @@ def plan_resampling(design: Design, spec: Spec, solution: Solution, options: Opt
     else:
         factors = rng.exponential(size=(REFITS, int(small.cluster.max()) + 1))[:, small.cluster]
     if spec.functions:
-        tasks = list(factors[:SLOW_REFITS])
-        return Resampling(spec, solution, rate, rows, Job(_refit, tasks, (small, spec.kind, solution.C)))
+        job = Job(_refit_functions, [factors[:SLOW_REFITS]], (spec, solution.C))
+        return Resampling(spec, solution, rate, rows, job)
     prices = np.array([spec.prices(one) for one in factors])
     # pieces of a size that does not depend on the number of workers
     size = PIECE if more_than_few(spec.model) else REFITS
@@ -199,7 +200,12 @@ def _refit_priced(prices: FloatArray, shared: tuple[Model, float, FloatArray]) -
     return fit_weighted(model, C, prices, ROUGH if more_than_few(model) else FINE, near=best)
 
 
-def _refit(factors: FloatArray, shared: tuple[Design, ModelKind, float]) -> FloatArray:
-    """Fit a model with correcting functions again, each observation's weight multiplied by a factor."""
-    design, kind, C = shared
-    return fit_baseline(build_any(replace(design, weights=design.weights * factors), kind).model, C).v[None]
+def _refit_functions(factors: FloatArray, shared: tuple[Spec, float]) -> FloatArray:
+    """Fit a model with correcting functions again, in one run, each observation's weight multiplied by each factor."""
+    spec, C = shared
+    weights = np.array([spec.prices(one) for one in factors])
+    # the first hard rows are the corrections, which make up the loss; free slack, where it is sold, has its own price
+    linear = weights @ spec.model.A[: len(spec.rows)]
+    prices = weights[:, :0] if spec.hard else spec.kind.residual * weights
+    # most of that loss no choice of weights changes, so it must be known well
+    return fit_weighted(spec.model, C, prices, EXACT, linear=linear)

@@ -232,7 +232,7 @@ def fit_weighted(
     >>> np.abs(np.round(found[:, 0], 3)).tolist()
     [0.0, 1.0]
     """
-    prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
+    prices = np.asarray(prices, dtype=float)
     each = np.broadcast_to(np.asarray(C, dtype=float), len(prices))
     # several are worth it sooner: what one has a use for is handed on to the next
     several = each.size > 1 and more_than_few(model)
@@ -279,8 +279,9 @@ def _weighted(
     slopes = np.tile(model.linear, (len(prices), 1)) if linear is None else np.asarray(linear, dtype=float)
     slopes = slopes[:, reduced.free] * reduced.unit
     own = prices[:, reduced.rows] * reduced.height
-    # an interior point needs every price above 0: what is left of a row left out cannot be seen in the objective
-    own = np.maximum(own, LEFT_OUT * own.mean(axis=1, keepdims=True))
+    if own.size:
+        # an interior point needs every price above 0: what is left of a row left out cannot be seen in the objective
+        own = np.maximum(own, LEFT_OUT * own.mean(axis=1, keepdims=True))
     out = np.empty((len(prices), model.q))
     beta, alpha = np.empty((len(prices), model.h.size)), np.empty((len(prices), model.a.size))
     step = max(1, ENTRIES // max(core.h.size + core.a.size, 1))

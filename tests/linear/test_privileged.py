@@ -239,6 +239,36 @@ def test_probes_of_several_variables_are_certified(residual, tolerance, delta, s
     np.testing.assert_array_equal(other.feasible, several.feasible)
 
 
+@pytest.mark.parametrize("residual", [np.inf, 3.0])
+@pytest.mark.parametrize("balance", [True, False])
+def test_models_of_resampled_data_are_those_fitted_one_by_one(residual, balance):
+    from dataclasses import replace
+
+    from relbounds.linear.tolerance import SLOW_REFITS, resample_models
+    from relbounds.seeds import stream
+    from relbounds.solver.whole_program import full_lp
+
+    design = small_design("ordinal", seed=7)
+    kind = ModelKind(slack=True, residual=residual, balance=balance)
+    spec = build_slack(design, kind)
+    solution = fit_baseline(spec.model, 2.0)
+    found = resample_models(design, spec, solution, Options(seed=3, progress=False))
+    factors = stream(3, "tolerance").exponential(size=(40, len(design.y)))
+    assert len(found.excess) == SLOW_REFITS
+    for excess, one in zip(found.excess, factors, strict=False):
+        own = build_slack(replace(design, weights=design.weights * one), kind).model
+        alone = fit_baseline(own, 2.0)
+        # the last row of that program, its budget, is the objective
+        lp = full_lp(Polytope(own, joint=(2.0, 2.0 * alone.objective), start=alone.v))
+        cost = lp.lhs[-1].toarray().ravel()
+        box = np.column_stack([lp.lower, lp.upper])
+        least = linprog(cost, A_ub=lp.lhs, b_ub=lp.rhs, bounds=box, method="highs-ds").fun
+        assert alone.objective == pytest.approx(least, rel=1e-6)
+        rise = max(spec.model.loss_of(alone.v) - solution.loss, 0.0)
+        unit = max(solution.loss, 0.25 * solution.penalty)
+        assert excess == pytest.approx(rise / unit, abs=1e-6)
+
+
 @pytest.mark.parametrize("family", ["ordinal", "binary", "regression"])
 def test_price_one_is_the_plain_model(family):
     design = small_design(family, seed=3)

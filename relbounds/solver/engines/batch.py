@@ -87,6 +87,9 @@ def share_active(polytope: Polytope) -> Polytope:
     >>> share_active(Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))).active.tolist()
     [True]
     """
+    if polytope.model.h.size <= FEW:
+        # all of them are active: that takes no point inside
+        return replace(polytope, active=np.ones(polytope.model.h.size, dtype=bool))
     ready = prepare(polytope)
     return replace(polytope, active=guess_active(ready)) if ready.feasible and ready.interior else polytope
 

@@ -152,7 +152,7 @@ def check_client(client: Any) -> Any:
     relbounds.errors.OptionError: client='localhost:8786' must be a dask.distributed.Client; ...
     """
     if client is None or all(
-        callable(getattr(client, verb, None)) for verb in ("submit", "gather", "cancel")
+        callable(getattr(client, verb, None)) for verb in ("submit", "map", "gather", "cancel")
     ):
         return client
     raise OptionError(
@@ -288,9 +288,11 @@ def _on_cluster(
         if len(tasks) > 1:
             # tasks go where their data are: with one copy, several would wait for the worker that has it
             client.replicate([held])
-        futures += [
-            client.submit(_call_on_worker, function, task, held, pure=False, retries=3) for task in tasks
-        ]
+        # in one message: many short tasks sent one by one would wait for each other
+        count = len(tasks)
+        futures += client.map(
+            _call_on_worker, [function] * count, list(tasks), [held] * count, pure=False, retries=3
+        )
         for _ in as_completed(futures):
             done(1)
         return list(client.gather(futures))

@@ -302,6 +302,20 @@ def test_a_fit_survives_a_killed_worker(cluster):
     pd.testing.assert_frame_equal(serial.table, fit.table, check_exact=True)
 
 
+def test_a_cluster_finds_what_one_process_finds(cluster):
+    """Every step of a default fit, with tests beside resampled models, and limits in the place of bounds."""
+    assert run_together([Job(scaled, range(3), np.ones(2)), Job(failing, [1])], client=cluster) == [
+        [0, 2, 4],
+        [1],
+    ]
+    simulated = rb.simulate.draw("ordinal", 60, 3, 0, 177, noise=0.5, seed=0)
+    one = rb.relbounds(simulated.formula, simulated.data)
+    assert one.table["screened"].any()
+    for how in ({"client": cluster}, {"n_jobs": 2}):
+        two = rb.relbounds(simulated.formula, simulated.data, **how)
+        pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
+
+
 def test_joblib_config_finds_the_cluster(cluster):
     with joblib.parallel_config("dask"):
         found = set(run(process_of, range(6)))

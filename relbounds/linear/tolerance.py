@@ -32,9 +32,9 @@ PIECE = 10
 # Models with correcting functions have several times as many variables and rows.
 SLOW_REFITS = 20
 QUANTILES = {"resample": 0.68, "resample90": 0.9}
-# Accuracy of a refit relative to its objective: with the first the tolerance is known to five digits; that of models
-# of many columns, where it costs more, to two or three, and excesses are of order 0.01 and vary by more.
-FINE, ROUGH = 1e-7, 1e-4
+# Accuracy of a refit relative to its objective: with it the tolerance is known to five digits, to three or four where
+# there are many columns.
+FINE = 1e-7
 # Beyond this many observations refits work on a subsample: the excess is inversely proportional to their number.
 LARGEST_RESAMPLED = 4000
 
@@ -197,7 +197,7 @@ def plan_resampling(design: Design, spec: Spec, solution: Solution, options: Opt
 def _refit_priced(prices: FloatArray, shared: tuple[Model, float, FloatArray]) -> FloatArray:
     """Fit a model again with each of several sets of row prices."""
     model, C, best = shared
-    return fit_weighted(model, C, prices, ROUGH if more_than_few(model) else FINE, near=best)
+    return fit_weighted(model, C, prices, FINE, near=best)
 
 
 def _refit_functions(factors: FloatArray, shared: tuple[Spec, float]) -> FloatArray:

@@ -20,9 +20,11 @@ from relbounds.solver.reduced import Duals
 from relbounds.solver.tolerances import FINE, NEGLIGIBLE, PROMISED
 
 # Sets with fewer penalised variables are solved with all of them.
-WIDE = 160
+WIDE = 100
 # Columns that join for one direction at a time, and directions worked on together: each brings columns of its own.
 JOINING, TOGETHER = 15, 32
+# Columns pulled at by this share of what they are held by join along with those pulled at by more.
+CLOSE = 0.9
 # With this many times more columns than rows hardly two directions have a use for the same ones: then only so many are
 # worked on together, and hand nothing on.
 MUCH_WIDER, FEW_TOGETHER = 2, 8
@@ -111,6 +113,32 @@ def model_with(model: Model, chosen: np.ndarray) -> Model:
     )
 
 
+def ask_to_join(
+    polytope: Polytope,
+    directions: np.ndarray,
+    duals: Duals,
+    chosen: np.ndarray,
+    accuracy: float,
+    replaced: Columns | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns to join the chosen ones, and which directions ask for any.
+
+    Those that a direction asks for most, and those that it nearly asks for: with more columns it may.
+    """
+    p, l, B = polytope.budgets
+    penalty = polytope.model.penalty
+    pull = np.abs(pull_of(polytope, directions, duals, duals.lam @ l, replaced))
+    offered = (duals.lam @ p)[:, None]
+    with np.errstate(all="ignore"):
+        over = np.where(chosen, -np.inf, pull / penalty - offered)
+    more = np.any(over * B[0] / p[0] > NEGLIGIBLE * accuracy * polytope.size, axis=1)
+    joining = np.zeros(chosen.size, dtype=bool)
+    for row, held in zip(over[more], offered[more, 0], strict=True):
+        first = np.argsort(-row, kind="stable")[:JOINING]
+        joining[first[row[first] > (CLOSE - 1.0) * held]] = True
+    return joining, more
+
+
 Solve = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, Duals]]
 Settled = Callable[[np.ndarray, Duals], np.ndarray]
 
@@ -122,6 +150,7 @@ def on_few_columns(
     replaced: Columns | None = None,
     settled: Settled | None = None,
     accuracy: float = PROMISED,
+    first: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Duals]:
     """Return points and multipliers for each direction, solved on columns that all directions share.
 
@@ -140,19 +169,20 @@ def on_few_columns(
         ``settled(some, duals)`` says which directions need no more, whatever columns would still join.
     accuracy : float, optional
         What may be left open, relative to the norm of the baseline.
+    first : ndarray of bool, shape (q,), optional
+        Columns that are likely to be of use, beside those to begin with in any case.
     """
-    model = polytope.model
-    p, l, B = polytope.budgets
+    model, B = polytope.model, polytope.budgets[2]
     count = len(directions)
     points = np.zeros((count, model.q))
     duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
-    shared = needed_columns(polytope)
-    apart = is_much_wider(polytope)
+    needed = needed_columns(polytope) if first is None else needed_columns(polytope) | first
+    shared, apart = needed, is_much_wider(polytope)
     step = FEW_TOGETHER if apart else TOGETHER
-    for first in range(0, count, step):
-        pending = np.arange(first, min(first + step, count))
+    for begin in range(0, count, step):
+        pending = np.arange(begin, min(begin + step, count))
         if apart:
-            shared = needed_columns(polytope)
+            shared = needed
         while pending.size:
             chosen = shared | (directions[pending] != 0).any(axis=0)
             found, own = solve(pending, chosen, FINE * accuracy / PROMISED)
@@ -163,15 +193,8 @@ def on_few_columns(
             if chosen.all():
                 break
             columns = None if replaced is None else replaced.take(pending)
-            pull = np.abs(pull_of(polytope, directions[pending], own, own.lam @ l, columns))
-            offered = (own.lam @ p)[:, None] * model.penalty
-            with np.errstate(all="ignore"):
-                cost = np.where(chosen, 0.0, (pull - offered) / model.penalty) * B[0] / p[0]
-            cost[cost <= NEGLIGIBLE * accuracy * polytope.size] = 0.0
-            joining = np.argsort(-cost, axis=1)[:, :JOINING]
-            for row, columns_of in zip(cost, joining, strict=True):
-                shared[columns_of[row[columns_of] > 0]] = True
-            more = cost.any(axis=1)
+            joining, more = ask_to_join(polytope, directions[pending], own, chosen, accuracy, columns)
+            shared = shared | joining
             enough = np.zeros(pending.size, dtype=bool) if settled is None else settled(pending, own)
             pending = pending[more & ~enough]
     return points, duals

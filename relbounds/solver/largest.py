@@ -16,9 +16,10 @@ from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import chunk_size, push_batch
 from relbounds.solver.engines.dispatch import certified, push_many
 from relbounds.solver.engines.registry import find_engine
-from relbounds.solver.few_columns import needed_columns, with_columns
+from relbounds.solver.few_columns import ask_to_join, needed_columns, with_columns
 from relbounds.solver.goals import make_goals
 from relbounds.solver.polytope import Polytope, Pushed
+from relbounds.solver.reduced import Duals
 from relbounds.solver.tolerances import PROMISED
 
 # Accuracy of a first look at which directions lead, relative to the norm of the baseline.
@@ -64,6 +65,7 @@ def push_largest(
     *,
     known: np.ndarray | None = None,
     rough: float | None = None,
+    first: np.ndarray | None = None,
 ) -> Largest:
     """Return the largest of the maxima of ``direction . v`` over the polytope.
 
@@ -82,6 +84,8 @@ def push_largest(
         one has reached more.
     rough : float, optional
         A value this share of the norm below the largest will do; no proof is driven on for the sake of it.
+    first : ndarray of bool, shape (q,), optional
+        Columns that are likely to be of use, where there are many.
 
     Examples
     --------
@@ -106,14 +110,14 @@ def push_largest(
     # a direction that fell behind an overestimate, or whose bound was not proved, is pushed again on its own account
     for race in ((True, False) if rough is None else (True, True)) if raced else (False,):
         order = np.argsort(-possible, kind="stable")
-        for first in range(0, order.size, step):
-            some = order[first : first + step]
+        for begin in range(0, order.size, step):
+            some = order[begin : begin + step]
             some = some[possible[some] > value + (0.0 if race and rough is None else promised)]
             if not some.size:
                 break
             if race:
                 goals = make_goals(some.size, race=True, best=value, enough=limit, accuracy=accuracy)
-                answer = push_batch(polytope, directions[some], goals)
+                answer = push_batch(polytope, directions[some], goals, first=first)
                 if rough is None:
                     pushed = certified(polytope, directions[some], answer, None, "batch")
                 else:
@@ -162,8 +166,11 @@ def push_likeliest(polytope: Polytope, directions: np.ndarray, rough: float, *, 
     >>> push_likeliest(tope, np.eye(2), 1e-3, most=1).which
     0
     """
-    some = np.argsort(-push_on_few(polytope, directions, GLANCE), kind="stable")[:most]
-    found = push_largest(polytope, directions[some], "batch", rough=rough)
+    chosen, value, duals = _on_few(polytope, directions, GLANCE)
+    some = np.argsort(-value, kind="stable")[:most]
+    own = Duals(duals.lam[some], duals.beta[some], duals.alpha[some])
+    first = ask_to_join(polytope, directions[some], own, chosen, rough)[0]
+    found = push_largest(polytope, directions[some], "batch", rough=rough, first=first)
     return replace(found, which=int(some[found.which]))
 
 
@@ -181,10 +188,16 @@ def push_on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> np.nd
     >>> push_on_few(tope, np.eye(2)[:1], 1e-6).round(3).tolist()
     [1.0]
     """
+    return _on_few(polytope, directions, gap)[1]
+
+
+def _on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray, Duals]:
+    """Return the columns used, what directions reach with them, and their multipliers."""
     chosen = needed_columns(polytope) | (directions != 0).any(axis=0)
     few, d = with_columns(polytope, chosen), directions[:, chosen]
-    found = _reached(few, d, push_batch(few, d, None, gap))
-    return np.where(found.feasible, found.value, -np.inf)
+    answer = push_batch(few, d, None, gap)
+    found = _reached(few, d, answer)
+    return chosen, np.where(found.feasible, found.value, -np.inf), answer.duals
 
 
 def _reached(polytope: Polytope, directions: np.ndarray, answer: Answer) -> Pushed:

@@ -38,7 +38,7 @@ TOGETHER = 100_000
 # Which of many rows are of use to folds is asked of the model of all of them, at this accuracy.
 NEARLY = 1e-2
 # Which of many columns are of use at all is asked at this accuracy.
-ROUGH = 1e-4
+ROUGH = 1e-2
 
 
 @dataclass(frozen=True)
@@ -238,8 +238,9 @@ def fit_weighted(
     several = each.size > 1 and more_than_few(model)
     if linear is None and (has_many(model) or several):
 
-        def solve(some: np.ndarray, chosen: np.ndarray, gap: float) -> Found:
-            return _weighted(model_with(model, chosen), each[some], prices[some], gap, None)
+        def solve(some: np.ndarray, chosen: np.ndarray, gap: float, near: np.ndarray | None) -> Found:
+            fewer = None if near is None else near[chosen]
+            return _weighted(model_with(model, chosen), each[some], prices[some], gap, None, near=fewer)
 
         return fit_few(model, Problems(each, prices), solve, gap)
     if near is not None and linear is None and model.h.size >= MANY:
@@ -272,6 +273,7 @@ def _weighted(
     gap: float,
     linear: np.ndarray | None,
     constant: np.ndarray | None = None,
+    near: np.ndarray | None = None,
 ) -> Found:
     """Return the optimal variables for each row of prices, and the multipliers of loss rows and hard rows."""
     reduced = priced_core(replace(model, c=prices.max(axis=0, initial=0.0)))
@@ -288,7 +290,7 @@ def _weighted(
     for first in range(0, len(prices), step):
         here = slice(first, first + step)
         B = len(own[here])
-        start = priced_start(core, reduced, each[here], np.full(B, 0.5), np.full(B, np.inf), own[here])
+        start = priced_start(core, reduced, each[here], np.full(B, 0.5), np.full(B, np.inf), own[here], near)
         states = interior.solve(
             core,
             -each[here, None] * slopes[here],
@@ -374,23 +376,25 @@ def _fit_few(model: Model, C: float, accuracy: float, exact: bool) -> Solution:
     """Return the optimum, fitted on the columns it has a use for; what it proves holds for all columns."""
     one = model.c[None, :]
 
-    def solve(some: np.ndarray, chosen: np.ndarray, gap: float) -> Found:
-        return _weighted(model_with(model, chosen), np.full(1, C), one, gap, None)
+    def solve(some: np.ndarray, chosen: np.ndarray, gap: float, near: np.ndarray | None) -> Found:
+        fewer = None if near is None else near[chosen]
+        return _weighted(model_with(model, chosen), np.full(1, C), one, gap, None, near=fewer)
 
-    _, chosen = fit_grown(model, 0, first_columns(model), solve, ROUGH)
+    near, chosen = fit_grown(model, 0, first_columns(model), solve, ROUGH)
     while True:
-        small = _fit_all(model_with(model, chosen), np.array([C]), accuracy, exact)[0]
+        small = _fit_all(model_with(model, chosen), np.array([C]), accuracy, exact, near[chosen])[0]
         over = overpull(model, small.dual[None, :], small.alpha[None, :])[0]
         # columns that may be used in the place of others without a loss belong to the optimal face
+        near = np.zeros(model.q)
+        near[chosen] = small.v
         if not join_columns(chosen, over, -FACE if exact else accuracy):
-            break
-    v = np.zeros(model.q)
-    v[chosen] = small.v
-    return _certified(model, C, v, small.dual, small.alpha)
+            return _certified(model, C, near, small.dual, small.alpha)
 
 
-def _fit_all(model: Model, prices: np.ndarray, accuracy: float, exact: bool) -> list[Solution]:
-    """Return the optimum at each C, fitted on all columns."""
+def _fit_all(
+    model: Model, prices: np.ndarray, accuracy: float, exact: bool, near: np.ndarray | None = None
+) -> list[Solution]:
+    """Return the optimum at each C, fitted on all columns, from a model likely to be near where one is known."""
     reduced = priced_core(model)
     step = max(1, ENTRIES // max(reduced.core.h.size + reduced.core.a.size, 1))
     found: list[Solution] = []
@@ -399,8 +403,8 @@ def _fit_all(model: Model, prices: np.ndarray, accuracy: float, exact: bool) -> 
         core = reduced.core
         linear = model.linear[reduced.free] * reduced.unit
         d = -some[:, None] * linear
-        start = priced_start(core, reduced, some, np.full(some.size, 0.5), np.full(some.size, np.inf))
-
+        none = np.full(some.size, np.inf)
+        start = priced_start(core, reduced, some, np.full(some.size, 0.5), none, near=near)
         enough = accurate(core, np.tile(linear, (some.size, 1)), accuracy)
         states = interior.solve(core, d, start, np.full(some.size, -1.0), stop=enough)
         found += [_solution(model, reduced, states, i, float(C), exact) for i, C in enumerate(some)]

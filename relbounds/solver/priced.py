@@ -17,6 +17,9 @@ from relbounds.solver.starts import find_inside
 # The first product of slack and multiplier, in units of what a row costs on average. From close to the walls many short
 # steps lead away from them first; a problem whose norm has a budget is close to its answer from the beginning.
 FAR, NEAR = 10.0, 0.5
+# From a model near the answer the first gap is this share of its objective: from nearer to the walls it takes more
+# steps, not fewer. Hard rows keep at least this share of their room.
+WARM, ROOM = 0.5, 1e-2
 
 
 def priced_core(model: Model) -> Reduced:
@@ -57,6 +60,7 @@ def priced_start(
     norm_price: np.ndarray,
     budget: np.ndarray,
     own: np.ndarray | None = None,
+    near: np.ndarray | None = None,
 ) -> State:
     """Return a start for problems in which loss and norm have a price instead of a budget.
 
@@ -70,6 +74,8 @@ def priced_start(
         The budget of the norm, infinite without one.
     own : ndarray, shape (B, R), optional
         Prices of the loss rows where these differ by problem.
+    near : ndarray, shape (q,), optional
+        A model likely to be near the answer to a problem without a budget: it starts there.
     """
     B, s = price.size, core.pen.size
     model = reduced.polytope.model
@@ -99,6 +105,11 @@ def priced_start(
         mu = (NEAR if core.p.size else FAR) * cost.mean(axis=1)
     else:
         mu = price * (np.abs(model.linear).max() + 1e-3)
+    if near is not None and core.h.size:
+        v = _toward(core, v, np.repeat(reduced.into(near)[None, :], B, axis=0))
+        margin = v @ core.G.T - core.h
+        spent = norm_price * (np.abs(v[:, :s]) @ core.pen) + interior.paid(np.maximum(-margin, 0.0), cost)
+        mu = np.where(spent > 0, np.minimum(mu, WARM * spent / core.count), mu)
     # products of slack and multiplier are all alike, also those of rows that cost next to nothing
     xi, f = _apart(margin, mu[:, None] / cost)
     if core.p.size:
@@ -116,6 +127,16 @@ def priced_start(
     state = make_state(v, [u1, u2, xi, f, g, left], multipliers, total, price.astype(float))
     state.own = own
     return state
+
+
+def _toward(core: Core, v: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Return the points nearest to others that leave every hard row a part of the room it has at `v`."""
+    if not core.a.size:
+        return near
+    room, left = v @ core.A.T - core.a, near @ core.A.T - core.a
+    with np.errstate(all="ignore"):
+        share = np.where(left < ROOM * room, (1.0 - ROOM) * room / (room - left), 1.0)
+    return v + np.min(share, axis=1, keepdims=True) * (near - v)
 
 
 def _apart(difference: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

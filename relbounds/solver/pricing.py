@@ -22,9 +22,9 @@ MANY, ABOUT, BOOKKEEPING, USUAL_ROUNDS = 160, 100, 3e6, 6
 FIRST, JOINING, JOINING_ROUGHLY = 60, 60, 150
 # A column pulled at so close to its penalty may be of use to a problem next in line.
 CLOSE = 0.9
-# Which columns are of use is first asked at this accuracy, until no more than so many others are asked for; columns
-# that are pulled at less than this share of their penalty are then let go.
-LOOKING, FEW_MORE, IDLE = 3e-2, 5, 0.75
+# Which columns are of use is first asked at this accuracy, until no more than so many others are asked for; those that
+# are pulled at by at least this share of their penalty are then taken: mostly no other one is asked for later.
+LOOKING, FEW_MORE, IDLE = 3e-2, 5, 0.8
 # Columns join whose lack costs more than this many times the accuracy.
 SHORT = 10.0
 # Where more than this share of the columns is of use, one fit on all of them is quicker than several on fewer.
@@ -34,7 +34,8 @@ ROUNDS = 60
 
 # Points (B, columns chosen), multipliers of loss rows (B, R) and of hard rows (B, m) of some problems.
 Found = tuple[np.ndarray, np.ndarray, np.ndarray]
-Solve = Callable[[np.ndarray, np.ndarray, float], Found]
+# ``solve(some, chosen, gap, near)``: problems on some columns, to an accuracy, from a model (q,) likely to be near.
+Solve = Callable[[np.ndarray, np.ndarray, float, np.ndarray | None], Found]
 
 
 @dataclass(frozen=True)
@@ -209,19 +210,21 @@ def fit_grown(
     some, chosen = np.array([problem]), chosen.copy()
     # a rough fit shows which columns are of use
     rough = max(gap, LOOKING)
+    near: np.ndarray | None = None
     for round_ in range(ROUNDS):
         if round_ == ROUNDS - 1 or chosen.mean() > MOST_OF_USE:
-            chosen, rough = np.ones(model.q, dtype=bool), gap
-        v, beta, alpha = solve(some, chosen, rough)
+            # what few columns make of it is then far from the answer
+            chosen, rough, near = np.ones(model.q, dtype=bool), gap, None
+        v, beta, alpha = solve(some, chosen, rough, near)
+        near = np.zeros(model.q)
+        near[chosen] = v[0]
         over = overpull(model, beta, alpha)[0]
         if rough > gap:
-            before = chosen.copy()
             if join_columns(chosen, over, SHORT * rough, JOINING_ROUGHLY) <= FEW_MORE:
                 rough = gap
-                chosen &= held | (over > IDLE - 1.0) | ~before
+                chosen = held | (over > IDLE - 1.0)
             continue
-        out = np.zeros(model.q)
-        out[chosen] = v[0]
         if not join_columns(chosen, over, SHORT * gap):
             break
-    return out, held | (over > CLOSE - 1.0)
+    assert near is not None
+    return near, held | (over > CLOSE - 1.0)

@@ -6,7 +6,11 @@ from problems import FAMILIES, feature_directions, plain_max, random_polytope, s
 
 import relbounds as rb
 from relbounds.solver import few_columns as wide
+from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.engines.dispatch import push_columns, push_many, ranges
+from relbounds.solver.model import make_model
+from relbounds.solver.polytope import Polytope
+from relbounds.solver.reduced import Duals
 
 
 @pytest.mark.parametrize("tolerance", ["split", "joint"])
@@ -21,6 +25,31 @@ def test_the_same_as_with_all_columns(family, order, tolerance, monkeypatch):
     assert np.all(few.gap <= 1e-6 * polytope.size)
     assert np.max(np.abs(few.value - whole.value)) <= 1e-6 * polytope.size
     assert abs(few.value[0] - plain_max(polytope, directions[0])) <= 1.5e-6 * polytope.size
+
+
+def test_columns_to_begin_with_change_no_answer(monkeypatch):
+    monkeypatch.setattr(wide, "WIDE", 5)
+    polytope, _ = random_polytope(6, "ordinal", "implicit", "noisy", 0.05, n=50, d=40)
+    directions = feature_directions(polytope.model)[::9]
+    exact = [plain_max(polytope, d) for d in directions]
+    for first in (None, np.arange(polytope.model.q) % 3 == 0, np.ones(polytope.model.q, dtype=bool)):
+        points = push_batch(polytope, directions, first=first).points
+        value = np.einsum("bq,bq->b", points, directions)
+        assert np.max(np.abs(value - exact)) <= 1.5e-6 * polytope.size
+
+
+def test_columns_join_that_are_asked_for_or_nearly():
+    model = make_model(np.array([[1.0, 2.0, 0.95, 0.5]]), np.ones(1), np.ones(1), np.ones(4))
+    polytope = Polytope(model, norm=2.0, loss=0.5, start=np.array([1.0, 0.0, 0.0, 0.0]))
+    duals = Duals(np.array([[1.0, 1.0]]), np.ones((1, 1)), np.zeros((1, 0)))
+    chosen = np.array([True, False, False, False])
+    joining, more = wide.ask_to_join(polytope, np.zeros((1, 4)), duals, chosen, 1e-6)
+    assert joining.tolist() == [False, True, True, False] and more.tolist() == [True]
+    # nobody asks: nobody joins
+    joining, more = wide.ask_to_join(
+        polytope, np.zeros((1, 4)), duals, np.array([True, True, False, False]), 1e-6
+    )
+    assert not joining.any() and not more.any()
 
 
 def test_more_columns_than_rows(monkeypatch):

@@ -6,7 +6,16 @@ from problems import plain_baseline, random_model
 
 from relbounds.solver import optimum
 from relbounds.solver.model import make_model
-from relbounds.solver.pricing import Problems, first_columns, fit_few, join_columns, overpull, without_loss
+from relbounds.solver.pricing import (
+    LOOKING,
+    Problems,
+    first_columns,
+    fit_few,
+    fit_grown,
+    join_columns,
+    overpull,
+    without_loss,
+)
 
 
 @pytest.fixture
@@ -66,13 +75,27 @@ def test_a_model_without_loss_ends_the_path():
     model = make_model(np.array([[1.0], [2.0]]), np.ones(2), np.ones(2), np.ones(1))
     solved = []
 
-    def solve(some, chosen, gap):
+    def solve(some, chosen, gap, near):
         solved.extend(some.tolist())
         return np.ones((len(some), 1)), np.tile([0.5, 0.0], (len(some), 1)), np.zeros((len(some), 0))
 
     found = fit_few(model, Problems(np.array([1.0, 10.0, 100.0]), np.ones((3, 2))), solve, 1e-4)
     assert found.ravel().tolist() == [1.0, 1.0, 1.0] and set(solved) == {0}
     assert without_loss(model, np.ones(2), np.array([0.5]), 1e-3) is None
+
+
+def test_rounds_go_on_from_the_last_one_with_all_columns_that_are_nearly_of_use():
+    model = make_model(np.array([[1.0, 0.9, 0.85, *[0.1] * 5]]), np.ones(1), np.ones(1), np.ones(8))
+    asked = []
+
+    def solve(some, chosen, gap, near):
+        asked.append((np.flatnonzero(chosen).tolist(), gap, None if near is None else near.tolist()))
+        return np.full((1, chosen.sum()), 0.25), np.full((1, 1), 0.5), np.zeros((1, 0))
+
+    found, handed = fit_grown(model, 0, np.arange(8) == 0, solve, 1e-4)
+    assert asked == [([0], LOOKING, None), ([0, 1, 2], 1e-4, [0.25, *[0.0] * 7])]
+    assert found.tolist() == [0.25, 0.25, 0.25, *[0.0] * 5]
+    assert np.flatnonzero(handed).tolist() == [0]
 
 
 def test_columns_join_by_what_their_lack_costs():

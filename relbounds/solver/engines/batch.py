@@ -29,6 +29,8 @@ FEWEST, MOST = 8, 128
 # Rows count as active within this many standard widths of the set: fewer are solved for again, more cost time in every
 # iteration. Beyond this share of rows, all do.
 WIDTHS, MOST_ACTIVE = 0.4, 0.6
+# With so few rows and directions leaving rows out saves less than solving again with more of them costs.
+FEW_ROWS, FEW_DIRECTIONS = 1000, 12
 
 
 def chunk_size(rows: int) -> int:
@@ -79,6 +81,8 @@ def guess_active(ready: Ready, least: float = 0.0) -> np.ndarray:
 def share_active(polytope: Polytope) -> Polytope:
     """Return the polytope with its active rows worked out once for all pushes to come.
 
+    Of many columns a push uses few, and sees for itself which of not too many rows these move.
+
     Examples
     --------
     >>> import numpy as np
@@ -90,6 +94,8 @@ def share_active(polytope: Polytope) -> Polytope:
     if polytope.model.h.size <= FEW:
         # all of them are active: that takes no point inside
         return replace(polytope, active=np.ones(polytope.model.h.size, dtype=bool))
+    if is_wide(polytope) and polytope.model.h.size <= FEW_ROWS:
+        return polytope
     ready = prepare(polytope)
     return replace(polytope, active=guess_active(ready)) if ready.feasible and ready.interior else polytope
 
@@ -103,11 +109,16 @@ def run_centred(
 
 
 def push_batch(
-    polytope: Polytope, directions: np.ndarray, goals: Goals | None = None, gap: float | None = None
+    polytope: Polytope,
+    directions: np.ndarray,
+    goals: Goals | None = None,
+    gap: float | None = None,
+    first: np.ndarray | None = None,
 ) -> Answer:
     """Return points and multipliers for many directions; those that reach their goals may be left unfinished.
 
-    A direction is finished when its gap is this share of the norm, the usual one by default.
+    A direction is finished when its gap is this share of the norm, the usual one by default. Of many columns, those
+    marked in `first` are likely to be of use.
 
     Examples
     --------
@@ -119,7 +130,7 @@ def push_batch(
     [1.0, 0.5]
     """
     if is_wide(polytope) and not needed_columns(polytope).all():
-        answer = _push_few(polytope, directions, goals)
+        answer = _push_few(polytope, directions, goals, first)
         if answer is not None:
             return answer
     if gap is None:
@@ -127,7 +138,9 @@ def push_batch(
     return _push_all(polytope, directions, goals, gap)
 
 
-def _push_few(polytope: Polytope, directions: np.ndarray, goals: Goals | None) -> Answer | None:
+def _push_few(
+    polytope: Polytope, directions: np.ndarray, goals: Goals | None, first: np.ndarray | None
+) -> Answer | None:
     """Push with few columns; None where these alone leave the set empty."""
     anchor = np.zeros((1, polytope.model.q))
     empty, active = False, polytope.active
@@ -153,7 +166,7 @@ def _push_few(polytope: Polytope, directions: np.ndarray, goals: Goals | None) -
         return dual_bound(polytope, directions[some], duals) <= goals.below[some]
 
     accuracy = PROMISED if goals is None else goals.accuracy
-    points, duals = on_few_columns(polytope, directions, solve, settled=settled, accuracy=accuracy)
+    points, duals = on_few_columns(polytope, directions, solve, None, settled, accuracy, first)
     B = len(directions)
     return None if empty else Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
@@ -223,7 +236,8 @@ def on_active_rows(
     room = B[-1] - p[-1] * model.penalty_of(inner) - l[-1] * model.loss_of(inner)
     points = np.empty((count, model.q))
     duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
-    active = guess_active(ready)
+    few = model.h.size <= FEW_ROWS and count <= FEW_DIRECTIONS
+    active = np.ones(model.h.size, dtype=bool) if few else guess_active(ready)
     pending = np.arange(count)
     while pending.size:
         small = smaller(ready.polytope, active)

@@ -32,7 +32,7 @@ SMALL = 100
 WIDTHS, MOST_ACTIVE = 0.3, 0.6
 # Accuracy of what directions reach, relative to the norm of the best model: what is aimed at, and what must be kept.
 REACHED, LOOSE = 1e-6, 1e-4
-# With more directions than this, those along which a set looks widest go first: what they reach settles most others.
+# With more directions than this, those that the best model uses most go first: what they reach settles most others.
 FEW_DIRECTIONS, LEADERS = 16, 4
 # Runs at most, each with the rows that the last one was wrong about.
 ROUNDS = 20
@@ -219,11 +219,12 @@ def _whole(
 def _push_sets(out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, found: _Found) -> np.ndarray:
     """Find what the models `which` reach along `d` (core units) and write it down; return their active rows."""
     active = _active(sets)
-    first = _leaders(sets, d) if len(d) > FEW_DIRECTIONS else None
+    first = _leaders(found.seen) if len(d) > FEW_DIRECTIONS else np.zeros_like(found.seen, dtype=bool)
     for _ in range(ROUNDS):
         want = found.open()
-        if first is not None:
-            want, first = want & first, None
+        # what the leaders reach, and the rows they meet on the way, make the others' way short
+        if (want & first).any():
+            want &= first
         pending = np.flatnonzero(want.any(axis=1))
         if not pending.size:
             break
@@ -295,14 +296,10 @@ class _Found:
         return np.isfinite(left) & (left <= tolerance)
 
 
-def _leaders(sets: _Sets, d: np.ndarray) -> np.ndarray:
-    """Return, for each set, the directions along which it looks widest from its middle."""
-    with np.errstate(all="ignore"):
-        factor = interior.factor_of(sets.core, sets.centre, sets.stack)
-        sides = np.broadcast_to(d.T, (len(sets.centre.v), *d.T.shape))
-        wide = np.nan_to_num(np.einsum("kq,pqk->pk", d, factor.solve(sides)))
-    order = np.argsort(-wide, axis=1, kind="stable")[:, :LEADERS]
-    out = np.zeros(wide.shape, dtype=bool)
+def _leaders(seen: np.ndarray) -> np.ndarray:
+    """Return, for each set, the directions that its middle and its best model go farthest along."""
+    order = np.argsort(-seen, axis=1, kind="stable")[:, :LEADERS]
+    out = np.zeros(seen.shape, dtype=bool)
     np.put_along_axis(out, order, True, axis=1)
     return out
 

@@ -278,11 +278,15 @@ def _on_cluster(
     function: Function, tasks: Sequence[Any], shared: Any, done: Callable[[int], object], client: Any
 ) -> list[Any]:
     from distributed import KilledWorker, as_completed
+    from distributed.protocol.pickle import dumps
 
     if not tasks:
         return []
+    # bytes go through the scheduler and from worker to worker as they are, and each worker reads them once
+    with _no_collecting():
+        stored = dumps(shared)
     # A task rather than scattered data: if the worker that holds it dies, the scheduler makes it again.
-    held = client.submit(_keep, shared, pure=False)
+    held = client.submit(_keep, stored, pure=False)
     futures: list[Any] = []
     try:
         if len(tasks) > 1:
@@ -307,13 +311,19 @@ def _on_cluster(
         raise
 
 
-def _keep(shared: Any) -> Any:
-    return shared
+def _keep(stored: bytes) -> bytes:
+    return stored
 
 
-def _call_on_worker(function: Function, task: Any, shared: Any) -> Any:
+def _call_on_worker(function: Function, task: Any, stored: bytes) -> Any:
     with freed_memory_kept():
-        return _call(function, task, shared)
+        return _call(function, task, _read(stored))
+
+
+@lru_cache(maxsize=1)
+def _read(stored: bytes) -> Any:
+    with _no_collecting():
+        return pickle.loads(stored)
 
 
 @contextmanager

@@ -126,6 +126,14 @@ def responses(
         return {row.title: _answer(fitted, row, every, by_pair, tolerance) for row in held}
 
 
+def count_rims(rows: Sequence[Asked]) -> int:
+    """Return how many rims, and what-ifs in their place, the responses to all of some terms take."""
+    simple = sum(_simple(row) for row in rows)
+    tops = [len(row.functionals[0].tops) // 2 + 1 for row in rows if _several(row)]
+    others = len(rows) - simple
+    return simple * (simple - 1) // 2 + simple * sum(tops) + MOST_KNOTS * others * (others - 1)
+
+
 def _simple(row: Asked) -> bool:
     """Whether a row is the size of one linear function."""
     return len(row.functionals) == 1 and row.functionals[0].signed

@@ -44,7 +44,8 @@ class ReportedFit(DrawnFit):
             Subsamples for the class frequencies; 0 leaves them out.
         interactive : bool, optional
             Whether to add a slider for each term that shows how all bounds answer as it is held, computed beforehand.
-            By default for up to 8 terms: the work grows with the number of pairs.
+            By default for up to a dozen terms, fewer with factors of many levels: the work grows with the
+            number of pairs.
 
         Returns
         -------

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from relbounds.explore.naming import term_rows
-from relbounds.explore.response import Response, responses
+from relbounds.explore.response import Response, count_rims, responses
 from relbounds.linear.fitted import Fitted
 from relbounds.show.columns import format_p
 from relbounds.show.escaping import visible
@@ -21,8 +21,9 @@ from relbounds.show.templates import markup, render, source
 from relbounds.show.walk import CLASSES, walk
 
 TITLE = "What if?"
-# The work grows with the pairs of terms. Up to so many terms it is done unless it is declined.
-MOST_TERMS = 8
+# The work grows with the pairs of terms, and with those of a factor's levels: up to so many, some seconds,
+# it is done unless it is declined.
+MOST_RIMS = 80
 # Digits of a knot: a hundredth of what is shown.
 DIGITS = 5
 
@@ -34,15 +35,15 @@ def what_if_section(fitted: Fitted, interactive: bool | None) -> Section:
     ----------
     fitted : Fitted
     interactive : bool or None
-        None: for up to `MOST_TERMS` terms.
+        None: for up to `MOST_RIMS` pairs.
     """
     rows = term_rows(fitted) if fitted.polytopes else []
     if interactive is False or len(rows) < 2:
         return Section(TITLE, ())
-    if interactive is None and len(rows) > MOST_TERMS:
+    if interactive is None and count_rims(rows) > MOST_RIMS:
         said = (
-            f"There are {len(rows)} terms: how all bounds answer as one of them is held takes a while to compute, and "
-            "was left out. write_report(..., interactive=True) adds it; explorer() asks for any constraints."
+            f"How all bounds answer as one of the {len(rows)} terms is held takes a while to compute, and was left "
+            "out. write_report(..., interactive=True) adds it; explorer() asks for any constraints."
         )
         return Section(TITLE, (text_block(said, small=True),))
     found = responses(fitted)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from explored import copies, eight, severity
 from problems import plain_max, random_polytope
 
 import relbounds as rb
 from relbounds.explore.frontier import rims
-from relbounds.explore.response import FINE, response, responses
+from relbounds.explore.naming import term_rows
+from relbounds.explore.response import FINE, count_rims, response, responses
+from relbounds.show.what_if_section import MOST_RIMS
 
 
 @pytest.mark.parametrize("kind", ["noisy", "copied columns", "separable"])
@@ -74,3 +77,15 @@ def test_outside_of_its_range_nothing_can_be_held():
     answer = response(copies()._fitted, "x1")
     with pytest.raises(rb.OptionError, match="can be held between"):
         answer.at(5.0)
+
+
+def test_a_report_has_sliders_unless_pairs_of_terms_and_levels_are_many(tmp_path):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.normal(size=(80, 6)), columns=list("abcdef"))
+    frame["g"] = rng.choice([f"level {k}" for k in range(7)], 80)
+    frame["y"] = pd.qcut(frame["a"] + rng.normal(size=80), 3, labels=["lo", "mid", "hi"])
+    for formula, many in (("y ~ a + b + c + d + e + f", False), ("y ~ a + b + c + d + e + C(g)", True)):
+        fit = rb.relbounds(formula, frame, C=0.1, delta=0.01, control="fdr", seed=1, progress=False)
+        assert (count_rims(term_rows(fit._fitted)) > MOST_RIMS) == many
+        page = fit.write_report(tmp_path / "report.html", groups=False).read_text(encoding="utf-8")
+        assert ("takes a while to compute" in page) == many

@@ -47,7 +47,7 @@ CURVED = {
     "NL4": (1000, 10, 10, 60),
 }
 SIZES = {**LINEAR, **CURVED}
-FIRST = 200
+FIRST = 50000
 """Seeds below this one were in view while the method was made."""
 METHODS = ("removal", "sequential", "boosted", "boruta", "rfe", "linear")
 NAMES = {

@@ -41,10 +41,11 @@ first = time.process_time()
 fit = rb.relbounds(data.formula, data.data, seed=0, progress=False)
 seconds = time.process_time() - first
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-right = float((fit.table["relevance"] == data.truth.reindex(fit.table.index)).mean())
+found, truth = fit.table["relevance"], data.truth.reindex(fit.table.index)
+right = float(((found != "irrelevant") == (truth != "irrelevant")).mean())
 said = [note for note in getattr(fit, "notes", ()) if "subsample" in note or "rows" in note]
 facts = {"seconds": seconds, "GiB": peak, "data": before, "gap": float(fit.certificate), "delta": float(fit.delta)}
-print(json.dumps({**facts, "classes": right, "notes": " ".join(said)}))
+print(json.dumps({**facts, "right": right, "notes": " ".join(said)}))
 """
 
 
@@ -136,7 +137,7 @@ def main() -> None:
 def report(rows: pd.DataFrame) -> None:
     """Write the table: both versions side by side."""
     lines = [
-        "| rows x features | now, s | first version, s | times faster | now, GiB | first version, GiB | classes right "
+        "| rows x features | now, s | first version, s | times faster | now, GiB | first version, GiB | relevant or not: right "
         "| largest gap |",
         "|---|---|---|---|---|---|---|---|",
     ]
@@ -153,7 +154,7 @@ def report(rows: pd.DataFrame) -> None:
             old = [f"{more}{then['seconds']:.1f}", ratio, f"{then['GiB']:.2f}"]
         lines.append(
             f"| {case.replace('x', ' x ')} | {now['seconds']:.1f} | {old[0]} | {old[1]} | {now['GiB']:.2f} | {old[2]} "
-            f"| {now['classes']:.2f} | {now['gap']:.0e} |"
+            f"| {now['right']:.2f} | {now['gap']:.0e} |"
         )
     said = sorted(
         {str(note) for note in rows.loc[rows["version"] == "now", "notes"] if isinstance(note, str)}
@@ -179,7 +180,9 @@ def report(rows: pd.DataFrame) -> None:
             "",
             *(
                 [
-                    "Default options of each version, noise and tolerance included. What the summary says of "
+                    "Default options of each version, noise and tolerance included. The copies among the features are "
+                    "noisy readings of one source: with so many rows the mean of two readings is measurably better "
+                    "than either, so both are found strong; only relevant or not is counted. What the summary says of "
                     "subsamples: " + " / ".join(said),
                     "",
                 ]

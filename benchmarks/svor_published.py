@@ -198,8 +198,8 @@ both means lie within one published standard deviation of the published means.
 
 ### What a diagonal does
 
-Run with version 0.1.0, which dealt the folds otherwise: then cpus with ten bins, explicit order, missed by a
-thousandth. Looking for a reason afterwards: the copy of the authors' program that the ORCA framework distributes adds
+With version 0.1.0, which dealt the folds otherwise, cpus with ten bins and explicit order missed by a thousandth.
+Looking for a reason afterwards: the copy of the authors' program that the ORCA framework distributes adds
 0.001 to the diagonal of the kernel matrix while training, deals the folds anew for the fine search and chooses from
 that alone. The paper mentions none of it, and that copy was changed in other lines of the same file, so whether the
 published runs had the diagonal is not known. On the same splits, with the folds dealt anew and no diagonal, then with
@@ -210,8 +210,6 @@ it:
 {report_sets(third[third["diagonal"] > 0.0]) if len(third) else "Not run."}
 
 ## Modelled slacks
-
-Run with version 0.1.0.
 
 {report(second) if len(second) else "Not run."}
 

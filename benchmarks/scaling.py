@@ -91,6 +91,7 @@ if __name__ == "__main__":
 """
 # What is measured: data, features, control, workers. Two workers must give the numbers of one.
 CASES = [
+    ("simulated", 100, "", "1"),
     ("simulated", 300, "", "1"),
     ("simulated", 1000, "", "1"),
     ("simulated", 1000, "", "2"),

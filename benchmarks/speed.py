@@ -29,7 +29,7 @@ HEAVY = 200
 
 FIT = """
 import json, sys, time, warnings
-import pandas as pd
+import cvxopt.solvers, pandas as pd, scipy.optimize
 warnings.filterwarnings("ignore")
 import relbounds as rb
 file, formula, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])

@@ -137,8 +137,8 @@ def main() -> None:
 def report(rows: pd.DataFrame) -> None:
     """Write the table: both versions side by side."""
     lines = [
-        "| rows x features | now, s | first version, s | times faster | now, GiB | first version, GiB | relevant or not: right "
-        "| largest gap |",
+        "| rows x features | now, s | first version, s | times faster | now, GiB | first version, GiB "
+        "| relevant or not: right | largest gap |",
         "|---|---|---|---|---|---|---|---|",
     ]
     by = rows.set_index(["case", "version"])

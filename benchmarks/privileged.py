@@ -21,6 +21,16 @@ WAYS: dict[str, dict[str, Any]] = {
     "slack, tuned residual": {"privileged": "slack", "residual": "auto"},
     "teacher": {"privileged": "teacher"},
 }
+# On the published sets also with the noise of that time: permuted features inside the budgets of the fit.
+WITH_PROBES = {
+    **WAYS,
+    "slack and noise, published": {
+        **rb.published,
+        "delta": "1se",
+        "privileged": "slack",
+        "residual": np.inf,
+    },
+}
 # F1 of the published study, sets 1-8: regular features all 1.0, privileged ones 0.99 on set 6 and 1.0 elsewhere.
 PUBLISHED = {number: 0.99 if number == 6 else 1.0 for number in range(1, 9)}
 KINDS: dict[str, dict[str, Any]] = {
@@ -37,7 +47,7 @@ FRESH = 50_000
 def select(number: int, way: str, noise: float, seed: int) -> dict[str, Any]:
     """One fit of a published set: F1 and class accuracy of either part."""
     sim = rb.simulate.paper_privileged_set(number, noise=noise, seed=seed)
-    fit = rb.relbounds(sim.formula, sim.data, solver="batch", seed=seed, **WAYS[way])
+    fit = rb.relbounds(sim.formula, sim.data, solver="batch", seed=seed, **WITH_PROBES[way])
     found = fit.table["relevance"]
     out: dict[str, Any] = {
         "collapsed": float(fit._fitted.privileged.collapsed),
@@ -220,7 +230,7 @@ def main() -> None:
             # the largest one, 51 features of either kind, is drawn once
             if number != 6 or seed == FRESH
             for noise in args.noise or [0.2 if number <= 6 else 0.0]
-            for way in WAYS
+            for way in WITH_PROBES
         ]
         tasks.sort(key=lambda task: task["number"] == 6)
         rows = run("privileged_sets", select, tasks, args)
@@ -228,7 +238,18 @@ def main() -> None:
             "# Privileged features: selection on the published sets\n\n"
             "F1 of relevant against irrelevant, class accuracy (strong, weak, irrelevant), share of fits whose w is 0,"
             " mean over seeds. Sets drawn afresh by `relbounds.simulate.paper_privileged_set`, sets 7 and 8 without"
-            " noise as published; delta as by default.\n\n"
+            ' noise as published; default options, but rows "slack and noise, published" have the published noise'
+            " and delta 1se.\n\n"
+        )
+        worse = (
+            "\n\nBy default far fewer privileged features are found than in print and in version 0.1.0. Then a feature"
+            " was relevant where correcting functions could use it more than a permuted column inside the same"
+            " budgets, which the published form makes easy: all slack must be a function of the privileged features,"
+            " so some of them are always used. Now privileged features are tested for what they say of the slack of"
+            " the model without them. On sets 1 to 6 the slack is due to noise in the regular features, of which"
+            " their clean copies say next to nothing by themselves. Regular features are held against refitted noise,"
+            " which the published form uses much, so weak ones are missed too. With the published noise both are"
+            " found as in print; the teacher finds them with the default tests.\n\n"
         )
         tasks = [
             {"number": number, "residual": residual, "seed": seed}
@@ -249,7 +270,10 @@ def main() -> None:
             " and 8 with noise of sd 0.2. Which privileged features carry the response is a question for the teacher."
             " Means over seeds:\n\n"
         )
-        write("privileged_sets", text + report_sets(rows) + why + report_prices(prices) + "\n\n" + how)
+        write(
+            "privileged_sets",
+            text + report_sets(rows) + worse + why.lstrip() + report_prices(prices) + "\n\n" + how,
+        )
     if "ways" in parts:
         tasks = [{"kind": k, "n": n, "seed": FRESH + s} for n in args.rows for s in range(20) for k in KINDS]
         rows = run("privileged_ways", compare, tasks, args)

@@ -335,9 +335,8 @@ Linear sets: two classes by the sign of a sum of Gaussian features, weak feature
 Non-linear sets: scikit-learn's `make_classification`, two clusters per class, 1000 rows, weak features are
 copies of one informative feature, noise of sd 0.1 over the standard deviation of all values.
 
-All data sets have seeds of {FIRST} and above, drawn after the last change to the default method; its cut-offs
-were settled on seeds below that, and nothing in it was changed after these figures were seen. The run was done in
-parts, one data set after the other, until time was up. Data sets per cell:
+All data sets have seeds of {FIRST} and above, drawn after the last change to the default method, whose choices were
+settled on seeds below that; nothing in it was changed after these figures were seen. Data sets per cell:
 
 {common.markdown(found["runs"])}
 
@@ -347,6 +346,10 @@ parts, one data set after the other, until time was up. Data sets per cell:
 
 Sets where the default falls short of the published F1: {", ".join(short) if short else "none"}.
 Sets where it was not run: {", ".join(unrun) if unrun else "none"}.
+
+The default method of version 0.1.0 had cut-offs that promised nothing, and found all of set 1 (F1 1.00 in six data
+sets). Now terms pass a permutation test that lets noise through in one data set of twenty at most, and with 150 rows
+six effects of one size are not all seen beyond it.
 
 ## Precision and recall, overall and by class
 

@@ -167,7 +167,9 @@ def report(rows: pd.DataFrame) -> None:
                 "selected (right of true)": f"{row['selected']} ({row['right']} of {row['truth']})",
             }
         )
-    single = now[(now["data"] == "simulated") & (now["jobs"] == "1")].sort_values("d")
+    wide = (now["data"] == "simulated") & (now["jobs"] == "1") & (now["d"] > 200)
+    single = now[wide].sort_values("d")
+    notes = RESULTS / "scaling_notes.md"
     text = [
         "# Time against the number of features",
         "",
@@ -181,6 +183,7 @@ def report(rows: pd.DataFrame) -> None:
         "",
         f"Slope of processor time in d, both logarithmic, d = {', '.join(map(str, single['d']))}: {slope(single):.2f}.",
         "",
+        *([notes.read_text(encoding="utf-8")] if notes.exists() else []),
         provenance("python benchmarks/scaling.py", "0"),
     ]
     write("scaling", "\n".join(text))

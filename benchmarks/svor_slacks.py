@@ -353,8 +353,8 @@ def accuracy_study() -> pd.DataFrame:
         A = np.vstack([np.r_[sign, np.zeros(n)], np.ones(2 * n)])
         parts = (P, np.r_[-1.0 - pull, -pull], -np.eye(2 * n), np.zeros(2 * n), A, np.r_[0.0, n * options.C])
         for tolerance in (1e-6, 1e-8):
-            options = {"show_progress": False, "abstol": 1e-30, "reltol": tolerance, "feastol": 1e-8}
-            found = cvxopt.solvers.qp(*map(cvxopt.matrix, parts), options=options)
+            aims = {"show_progress": False, "abstol": 1e-30, "reltol": tolerance, "feastol": 1e-8}
+            found = cvxopt.solvers.qp(*map(cvxopt.matrix, parts), options=aims)
             alpha = np.array(found["x"])[:n, 0]
             w = X.T @ (sign * alpha)
             slack = S @ (alpha + np.array(found["x"])[n:, 0] - options.C)

@@ -20,6 +20,8 @@ import joblib
 import numpy as np
 import pandas as pd
 
+from relbounds.files import write_whole
+
 RESULTS = Path(__file__).resolve().parent / "results"
 PACKAGES = (
     "relbounds",
@@ -110,19 +112,13 @@ def run(
     )
     for i, row in enumerate(pool(calls()), start=1):
         rows.append(row)
-        _store(pd.DataFrame(rows), path)
+        # whole or not at all: a task at work may read the rows that are there
+        write_whole(path, pd.DataFrame(rows).to_csv(index=False, float_format="%.6g"))
         if i % 10 == 0 or i == len(todo):
             print(f"  {name}: {i} of {len(todo)} in {time.perf_counter() - started:.0f} s", flush=True)
     table = pd.DataFrame(rows).sort_values(keys, key=lambda c: c.astype(str)).reset_index(drop=True)
-    _store(table, path)
+    write_whole(path, table.to_csv(index=False, float_format="%.6g"))
     return table
-
-
-def _store(table: pd.DataFrame, path: Path) -> None:
-    """Write rows to a file, whole or not at all: a task at work may read those that are there."""
-    beside = path.with_suffix(".new")
-    table.to_csv(beside, index=False, float_format="%.6g")
-    os.replace(beside, path)
 
 
 def _attempt(work: Callable[..., dict[str, Any]], task: dict[str, Any]) -> dict[str, Any]:

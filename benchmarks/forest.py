@@ -47,8 +47,8 @@ CURVED = {
     "NL4": (1000, 10, 10, 60),
 }
 SIZES = {**LINEAR, **CURVED}
-FIRST = 50000
-"""Seeds below this one were in view while the method was made."""
+FIRST = 50_000
+"""Seeds below this one may have been in view while the method was made."""
 METHODS = ("removal", "sequential", "boosted", "boruta", "rfe", "linear")
 NAMES = {
     "removal": "removal (default)",

@@ -95,8 +95,10 @@ def new_columns(
     return Columns(index, np.asarray(G, dtype=float)[None], *rest)
 
 
-def stack_columns(problems: Sequence[Columns], model: Model) -> Columns:
+def stack_columns(problems: Sequence[Columns], model: Model | None = None) -> Columns:
     """Return the columns of several problems as one; what some leave to the model and others do not is filled in.
+
+    Without a model all must leave the same to it.
 
     Examples
     --------
@@ -106,7 +108,7 @@ def stack_columns(problems: Sequence[Columns], model: Model) -> Columns:
     [[0], [1]]
     """
     kept = {name: all(getattr(one, name) is None for one in problems) for name in ("A", "linear")}
-    full = [one.filled(model) for one in problems]
+    full = problems if model is None else [one.filled(model) for one in problems]
     A, linear = (None if kept[n] else np.concatenate([getattr(one, n) for one in full]) for n in kept)
     return Columns(
         np.concatenate([one.index for one in full]), np.concatenate([one.G for one in full]), A, linear

@@ -19,6 +19,7 @@ from relbounds.solver.pricing import (
     SHORT,
     Found,
     Problems,
+    Solve,
     first_columns,
     fit_few,
     fit_grown,
@@ -237,12 +238,7 @@ def fit_weighted(
     # several are worth it sooner: what one has a use for is handed on to the next
     several = each.size > 1 and more_than_few(model)
     if linear is None and (has_many(model) or several):
-
-        def solve(some: np.ndarray, chosen: np.ndarray, gap: float, near: np.ndarray | None) -> Found:
-            fewer = None if near is None else near[chosen]
-            return _weighted(model_with(model, chosen), each[some], prices[some], gap, None, near=fewer)
-
-        return fit_few(model, Problems(each, prices), solve, gap)
+        return fit_few(model, Problems(each, prices), _on_columns(model, each, prices), gap)
     if near is not None and linear is None and model.h.size >= MANY:
         return _weighted_near(model, each, prices, gap, near)
     return _weighted(model, each, prices, gap, linear)[0]
@@ -264,6 +260,16 @@ def _weighted_near(
         margin = np.where(prices[left] > 0, found @ model.G.T - model.h, 0.0)
         left = left[rows.join(margin)]
     return out
+
+
+def _on_columns(model: Model, each: np.ndarray, prices: np.ndarray) -> Solve:
+    """Return how problems with prices of their own are solved on some of the columns."""
+
+    def solve(some: np.ndarray, chosen: np.ndarray, gap: float, near: np.ndarray | None) -> Found:
+        fewer = None if near is None else near[chosen]
+        return _weighted(model_with(model, chosen), each[some], prices[some], gap, None, near=fewer)
+
+    return solve
 
 
 def _weighted(
@@ -374,12 +380,7 @@ def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> lis
 
 def _fit_few(model: Model, C: float, accuracy: float, exact: bool) -> Solution:
     """Return the optimum, fitted on the columns it has a use for; what it proves holds for all columns."""
-    one = model.c[None, :]
-
-    def solve(some: np.ndarray, chosen: np.ndarray, gap: float, near: np.ndarray | None) -> Found:
-        fewer = None if near is None else near[chosen]
-        return _weighted(model_with(model, chosen), np.full(1, C), one, gap, None, near=fewer)
-
+    solve = _on_columns(model, np.full(1, C), model.c[None, :])
     near, chosen = fit_grown(model, 0, first_columns(model), solve, ROUGH)
     while True:
         small = _fit_all(model_with(model, chosen), np.array([C]), accuracy, exact, near[chosen])[0]

@@ -17,7 +17,7 @@ import numpy as np
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.certificates import dual_bound, inside
-from relbounds.solver.columns import Columns
+from relbounds.solver.columns import Columns, stack_columns
 from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.predictor_corrector import State
@@ -101,7 +101,7 @@ def without_several(polytope: Polytope, index: np.ndarray) -> Gone | None:
         rooms.append(fit)
     fits = np.concatenate(rooms)
     place = np.where(fits, np.cumsum(fits) - 1, -1)
-    return Gone(reduced, known, index, _join(early), place, _join(centres), _side_by_side(kept))
+    return Gone(reduced, known, index, _join(early), place, _join(centres), stack_columns(kept))
 
 
 def _earlier(last: State, seen: list[State]) -> State:
@@ -119,11 +119,6 @@ def _join(states: list[State]) -> State:
     names = ("v", "S", "Z", "weight", "price")
     v, S, Z, weight, price = (np.concatenate([getattr(one, name) for one in states]) for name in names)
     return State(v, S, Z, weight, price, states[0].cuts, np.zeros(len(v), dtype=int), np.arange(len(v)))
-
-
-def _side_by_side(columns: list[Columns]) -> Columns:
-    names = ("index", "G", "A", "linear")
-    return Columns(*(np.concatenate([getattr(one, name) for one in columns]) for name in names))
 
 
 def push_several(
@@ -278,7 +273,7 @@ def _starts(gone: Gone, index: np.ndarray, columns: Columns) -> _Starts:
         centres.append(centred(core, points[fit], kept[-1]))
         which[here[fit]] = count + np.arange(int(fit.sum()))
         count += int(fit.sum())
-    return _Starts(_join(centres), _side_by_side(kept), which, unused)
+    return _Starts(_join(centres), stack_columns(kept), which, unused)
 
 
 def race(d: np.ndarray, group: np.ndarray) -> Callable[[State, np.ndarray, np.ndarray], np.ndarray]:

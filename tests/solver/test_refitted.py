@@ -120,7 +120,7 @@ def test_multipliers_of_best_models_limit_every_direction(monkeypatch, family, o
 
 
 def test_directions_that_cannot_lead_are_not_pushed(monkeypatch):
-    model, C, columns, budgets, _ = case(9, "ordinal", "explicit", n=40, d=20, delta=0.02, strong=5.0)
+    model, C, columns, budgets, _ = case(3, "ordinal", "explicit", n=40, d=20, delta=0.02, strong=5.0)
     d, inner, pushed = both_ways(model), refitted.aimed, []
 
     def counted(core, centre, owner, *more):
@@ -133,7 +133,7 @@ def test_directions_that_cannot_lead_are_not_pushed(monkeypatch):
     pushed.clear()
     monkeypatch.setattr(refitted, "screened", lambda *args: np.full((len(columns), len(d)), np.inf))
     every = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
-    assert few < 0.75 * sum(pushed)
+    assert few < 0.6 * sum(pushed)
     assert some.good.all() and every.good.all()
     assert some.largest == pytest.approx(every.largest, abs=2e-6 * every.size.max())
     assert some.least == pytest.approx(every.least, abs=2e-6 * every.size.max())

@@ -65,7 +65,7 @@ class Columns:
         assert self.linear is not None
         return self.linear
 
-    def take(self, some: np.ndarray) -> Columns:
+    def take(self, some: np.ndarray | slice) -> Columns:
         """Return the columns of some problems."""
         A, linear = (None if x is None else x[some] for x in (self.A, self.linear))
         return Columns(self.index[some], self.G[some], A, linear)

@@ -14,6 +14,8 @@ from relbounds.solver.tolerances import RIDGE
 # Products of pairs of columns are kept when they take less than this many bytes.
 KEPT_PAIRS = 64 * 2**20
 BLOCK = 2**20
+# Products of smaller matrices take less time than looking for rows that do not count.
+SMALL = 2**14
 # Rows are told apart by the columns they use, if they do so in at most this many ways.
 MOST_PATTERNS = 160
 # From so many rows and columns on the search pays for a single weight vector.
@@ -31,6 +33,8 @@ TELLING = 8
 OWN, SCATTER = 4000, 70
 # Products of columns that follow one another are put in their place together, unless there are more runs of them.
 MOST_RUNS = 6
+# A ridge is raised this many times at most.
+MOST_RIDGE = 1e16
 # Columns this heavy against their diagonal entry are treated as free ones.
 DENSE = 1e3
 
@@ -204,8 +208,11 @@ def _places(columns: np.ndarray) -> list[tuple[Any, Any]]:
 
 def _weighted(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ``matrix' diag(weights) matrix``."""
-    # rows whose weight is negligible against the largest one cannot be seen in the result
     root = np.sqrt(weights)
+    if matrix.size <= SMALL:
+        part = matrix * root[:, None]
+        return part.T @ part
+    # rows whose weight is negligible against the largest one cannot be seen in the result
     seen = np.flatnonzero(root > 1e-9 * root.max(initial=0.0))
     q = matrix.shape[1]
     step = max(1, BLOCK // max(q, 1))
@@ -303,7 +310,7 @@ class Grams:
 
     def add(self, D: np.ndarray, out: np.ndarray) -> None:
         """Add the Gram matrices to `out`, shape (len(D), q, q); at least the lower triangle."""
-        if self.few and len(self.matrix) < FEW_ROWS:
+        if len(self.matrix) < FEW_ROWS:
             if self.blocks is None:
                 self.blocks = blocks_of(self.matrix)
             self.kept = True
@@ -313,11 +320,12 @@ class Grams:
 
     def _of(self, block: Block, D: np.ndarray) -> np.ndarray:
         """Return the products of a block's columns, by pair."""
-        part = self.matrix[block.rows]
         weights = D[:, block.rows]
+        if block.pairs is not None:
+            return weights @ block.pairs
+        part = self.matrix[block.rows]
         if self.kept:
-            if block.pairs is None:
-                block.pairs = part[:, block.first] * part[:, block.second]
+            block.pairs = part[:, block.first] * part[:, block.second]
             return weights @ block.pairs
         step = max(64, BLOCK // block.first.size)
         flat = np.zeros((D.shape[0], block.first.size))
@@ -343,45 +351,48 @@ class _Padded(Grams):
 
 
 class Factor:
-    """Cholesky factors of scaled matrices, with the least ridge that makes each of them positive."""
+    """Cholesky factors of matrices (B, q, q), each with the least ridge that makes it positive.
+
+    Only their lower triangles are read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Factor(np.array([[[4.0, 0.0], [2.0, 2.0]]])).solve(np.array([[[6.0], [4.0]]])).ravel().round(9).tolist()
+    [1.0, 1.0]
+    """
 
     def __init__(self, M: np.ndarray) -> None:
-        q = M.shape[1]
         diagonal = np.einsum("bii->bi", M)
-        floor = 1e-30 * np.max(diagonal, axis=1, initial=0.0, keepdims=True) + 1e-300
-        self.scale = 1.0 / np.sqrt(np.maximum(diagonal, floor))
-        M *= self.scale[:, :, None]
-        M *= self.scale[:, None, :]
-        M.reshape(len(M), -1)[:, :: q + 1] += RIDGE
-        try:
-            # lower factors in rows are upper ones in columns, the order LAPACK wants
-            self.parts = [one.T for one in np.linalg.cholesky(M)]
-        except np.linalg.LinAlgError:
-            self.parts = [_factor(one) for one in M]
+        floor = 1e-30 * np.maximum.reduce(diagonal, axis=1, initial=0.0, keepdims=True) + 1e-300
+        # relative to each diagonal entry, so that the units of variables do not matter
+        ridge = RIDGE * np.maximum(diagonal, floor)
+        diagonal += ridge
+        self.parts = [_factor(one, own) for one, own in zip(M, ridge, strict=True)]
+
+    def join(self, other: Factor) -> None:
+        """Take the factors of more matrices along, after its own."""
+        self.parts += other.parts
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         """Return the solutions for right-hand sides of shape (B, q, k)."""
         # by rows, so that LAPACK finds its columns and solves where they stand
-        x = np.empty((len(rhs), rhs.shape[2], rhs.shape[1]))
-        np.multiply(rhs.transpose(0, 2, 1), self.scale[:, None, :], out=x)
+        x = rhs.transpose(0, 2, 1).copy()
         for factor, one in zip(self.parts, x, strict=True):
             dpotrs(factor, one.T, 0, 1)
-        x *= self.scale[:, None, :]
         return x.transpose(0, 2, 1)
 
 
-def _factor(M: np.ndarray) -> np.ndarray:
+def _factor(M: np.ndarray, ridge: np.ndarray) -> np.ndarray:
     """Return the factor of one matrix, raising its ridge as far as that takes."""
-    ridge = RIDGE
-    trial = M.copy()
-    while True:
-        # the lower triangle is an upper one for LAPACK, which counts by columns
-        factor, info = dpotrf(trial.T, lower=0, overwrite_a=1)
-        if info == 0 or ridge > 1.0 or not np.isfinite(ridge):
-            return factor
-        trial = M.copy()
-        trial.flat[:: len(M) + 1] += 99.0 * ridge
-        ridge *= 100.0
+    # the lower triangle by rows is an upper one by columns, the order of LAPACK
+    factor, info = dpotrf(M.T, 0, 0)
+    times = 1.0
+    while info and times < MOST_RIDGE:
+        times *= 100.0
+        M.flat[:: len(M) + 1] += 0.99 * times * ridge
+        factor, info = dpotrf(M.T, 0, 0)
+    return factor
 
 
 class Wide:

@@ -71,6 +71,8 @@ class Core:
 MOST = 80
 # Just below the largest block that the GNU allocator learns from.
 KEPT_BYTES = 31 * 2**20
+# Bytes of the matrices of directions that are factored together, and how many these are at least.
+CACHED, LEAST_TOGETHER = 2**21, 8
 SLACKS = ("u1", "u2", "xi", "f", "g", "s")
 MULTIPLIERS = ("z1", "z2", "z3", "z4", "alpha", "lam")
 
@@ -220,14 +222,13 @@ def _normal(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: O
     """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller."""
     s, rows = core.pen.size, core.rows + core.a.size
     if s <= 1.5 * rows + 50 or isinstance(columns, Stack):
-        M = _gram(core, D, columns) if core.rows else _gram(core, Da, columns, hard=True)
-        if core.rows and core.a.size:
-            if columns is None or (isinstance(columns, Stack) and columns.A is None):
-                core.gram_A.add(Da, M)
-            else:
-                M += _gram(core, Da, columns, hard=True)
-        M.reshape(len(D), -1)[:, : s * (core.q + 1) : core.q + 1] += E
-        return Factor(M)
+        factors = [
+            _dense(core, D[some], Da[some], E[some], columns if columns is None else columns.take(some))
+            for some in _in_cache(len(D), core.q)
+        ]
+        for more in factors[1:]:
+            factors[0].join(more)
+        return factors[0]
     both = np.vstack([core.G, core.A])
     diagonal = np.zeros((len(D), core.q))
     diagonal[:, :s] = E
@@ -240,6 +241,24 @@ def _normal(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: O
             own[:, columns.index[b]] = np.concatenate([columns.G[b], columns.hard[b]], axis=-1).T
         parts.append((own, np.concatenate([D[b], Da[b]])))
     return Wide(parts, diagonal)
+
+
+def _in_cache(count: int, q: int) -> list[slice]:
+    """Return directions in groups whose matrices stay in the cache between one step and the next."""
+    step = max(LEAST_TOGETHER, CACHED // (8 * q * q))
+    return [slice(i, i + step) for i in range(0, count, step)]
+
+
+def _dense(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Own | None) -> Factor:
+    """Return factors of ``G' D G + A' Da A + diag(E)``, from the side of the variables."""
+    M = _gram(core, D, columns) if core.rows else _gram(core, Da, columns, hard=True)
+    if core.rows and core.a.size:
+        if columns is None or (isinstance(columns, Stack) and columns.A is None):
+            core.gram_A.add(Da, M)
+        else:
+            M += _gram(core, Da, columns, hard=True)
+    M.reshape(len(D), -1)[:, : E.shape[1] * (core.q + 1) : core.q + 1] += E
+    return Factor(M)
 
 
 class _Linear:
@@ -463,13 +482,13 @@ def _advance(
     _, dS, _ = linear.solve(-at.Z, residual)
     # without a target the multipliers move by ``-Z (1 + r)``, and all that is asked of that step follows from ``r``
     r = dS * linear.over
-    primal = 1.0 / np.maximum(-np.min(r, axis=1, initial=0.0), 1.0)
-    dual = 1.0 / np.maximum(1.0 + np.max(r, axis=1, initial=-1.0), 1.0)
+    primal = 1.0 / np.maximum(-np.minimum.reduce(r, axis=1, initial=0.0), 1.0)
+    dual = 1.0 / np.maximum(1.0 + np.maximum.reduce(r, axis=1, initial=-1.0), 1.0)
     pulled = _dot(dS, at.Z)
     Zr = np.multiply(at.Z, r)
     ahead = mu * count * (1.0 - dual) + (primal - dual) * pulled
     ahead -= primal * dual * (pulled + _dot(Zr, dS))
-    target = np.clip(ahead / count / mu, 1e-2, 1.0) ** 3 * mu
+    target = np.minimum(np.maximum(ahead / (count * mu), 1e-2), 1.0) ** 3 * mu
     # what the products of both moves leave of the target, over the slacks
     r += 1.0
     r *= Zr
@@ -488,12 +507,12 @@ def _step(core: Core, at: State, linear: _Linear, Q: np.ndarray, residual: np.nd
     """Take the step with these targets in place, this share of the way to the nearest wall at most."""
     dv, dS, dl = linear.solve(Q, residual)
     r = np.multiply(dS, linear.over, out=linear.over)
-    primal = 1.0 / np.maximum(-np.min(r, axis=1, initial=0.0) / share, 1.0)
+    primal = 1.0 / np.maximum(-np.minimum.reduce(r, axis=1, initial=0.0) / share, 1.0)
     dZ = np.subtract(Q, np.multiply(at.Z, r, out=r), out=Q)
     if dl is not None:
         dZ[:, at.cuts[5]] = dl
     np.divide(dZ, at.Z, out=r)
-    dual = 1.0 / np.maximum(-np.min(r, axis=1, initial=0.0) / share, 1.0)
+    dual = 1.0 / np.maximum(-np.minimum.reduce(r, axis=1, initial=0.0) / share, 1.0)
     _move(core, at, (dv, dS, dZ), primal, dual)
 
 

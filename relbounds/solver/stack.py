@@ -14,6 +14,8 @@ import numpy as np
 # With so many directions a problem on average, products of two columns are made once and serve all Gram matrices,
 # as long as there are no more of them than this.
 SEVERAL, MOST_PAIRS = 4, 5_000_000
+# From so many columns on it pays that BLAS forms half of a symmetric product, which it does for one at a time.
+HALF = 64
 # Fewer columns than this are not worth being told apart.
 FEW_APART = 8
 
@@ -84,7 +86,7 @@ class Stack:
         """The linear part of the loss, direction by direction."""
         return None if self.linear is None else self.linear[self.owner]
 
-    def take(self, some: np.ndarray) -> Stack:
+    def take(self, some: np.ndarray | slice) -> Stack:
         """Return the same for some of the directions (ascending numbers or a mask)."""
         return self.of(self.owner[some])
 
@@ -123,6 +125,8 @@ class Stack:
         q = matrix.shape[1]
         if self.apart and not hard:
             return self._gram_apart(D)
+        if q >= HALF:
+            return self._by_half(D, matrix)
         if self._each:
             return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))
         if len(D) >= SEVERAL * len(self._runs) and matrix.size * (q + 1) // 2 <= MOST_PAIRS:
@@ -131,6 +135,14 @@ class Stack:
         for p, first, last in self._runs:
             weighted = (matrix[p] * D[first:last, None, :]).reshape(-1, matrix.shape[2])
             np.matmul(weighted, matrix[p].T, out=out[first:last].reshape(-1, q))
+        return out
+
+    def _by_half(self, D: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+        """Return the same as products of a matrix with its own transpose, one after the other."""
+        out = np.empty((len(D), matrix.shape[1], matrix.shape[1]))
+        for one, p, root in zip(out, self.owner, np.sqrt(D), strict=True):
+            part = matrix[p] * root
+            np.matmul(part, part.T, out=one)
         return out
 
     def _gram_apart(self, D: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@ import pytest
 
 from relbounds.linear.families import make_rows
 from relbounds.linear.plain import plain_model
-from relbounds.solver.grams import Grams, folded
+from relbounds.solver.grams import Factor, Grams, folded
+from relbounds.solver.stack import Stack
 
 
 def model_of(kind, n=60, d=40):
@@ -62,3 +63,41 @@ def test_rows_that_use_few_of_many_columns(runs, B):
     found = grams(D)
     assert len(grams.blocks) == 4
     assert np.allclose(np.tril(found), np.tril(expected), rtol=1e-12, atol=1e-12 * expected.max())
+
+
+@pytest.mark.parametrize("q", [10, 104])
+def test_a_few_rows_are_added_where_they_are(q):
+    rng = np.random.default_rng(0)
+    rows = np.zeros((3, q))
+    rows[:, -4:] = rng.normal(size=(3, 4))
+    D, M = rng.uniform(size=(7, 3)), rng.normal(size=(7, q, q))
+    want = M + np.einsum("bi,ij,ik->bjk", D, rows, rows)
+    Grams(rows).add(D, M)
+    assert np.allclose(np.tril(M), np.tril(want))
+
+
+@pytest.mark.parametrize("q", [9, 104])
+def test_gram_matrices_of_stacked_problems(q):
+    rng = np.random.default_rng(0)
+    stack = Stack(rng.normal(size=(3, q, 40)), None, np.array([0, 0, 1, 2, 2, 2]))
+    D = rng.uniform(size=(6, 40))
+    own = stack.G[stack.owner]
+    want = np.einsum("bji,bi,bki->bjk", own, D, own)
+    assert np.allclose(np.tril(stack.gram(D)), np.tril(want))
+
+
+def test_a_factor_does_not_hang_on_the_units_of_variables():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 6))
+    units = 10.0 ** np.array([-6, -3, 0, 1, 3, 6])
+    M, rhs = X.T @ X, rng.normal(size=(1, 6, 2))
+    plain = Factor(M[None].copy()).solve(rhs)
+    scaled = Factor((M * units[:, None] * units)[None]).solve(rhs * units[None, :, None])
+    assert np.allclose(plain, np.linalg.solve(M, rhs[0])[None])
+    assert np.allclose(scaled * units[None, :, None], plain, rtol=1e-12)
+
+
+def test_a_singular_matrix_gets_a_ridge():
+    X = np.ones((3, 2))
+    found = Factor((X.T @ X)[None]).solve(np.ones((1, 2, 1)))
+    assert np.allclose(found.sum(), 1 / 3, rtol=1e-6)

@@ -93,7 +93,8 @@ class Stack:
     def of(self, owner: np.ndarray) -> Stack:
         """Return the same problems with other directions, whose problems are given."""
         out = replace(self, owner=owner)
-        out.pairs.update(self.pairs)
+        # products of columns that either of them makes serve both
+        object.__setattr__(out, "pairs", self.pairs)
         return out
 
     def times(self, v: np.ndarray, hard: bool = False) -> np.ndarray:

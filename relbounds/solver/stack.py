@@ -14,8 +14,9 @@ import numpy as np
 # With so many directions a problem on average, products of two columns are made once and serve all Gram matrices,
 # as long as there are no more of them than this.
 SEVERAL, MOST_PAIRS = 4, 5_000_000
-# From so many columns on it pays that BLAS forms half of a symmetric product, which it does for one at a time.
-HALF = 64
+# From so many columns or entries on it pays that BLAS forms half of a symmetric product, which it does for one at a
+# time.
+HALF, LARGE = 64, 12_000
 # Fewer columns than this are not worth being told apart.
 FEW_APART = 8
 
@@ -126,7 +127,7 @@ class Stack:
         q = matrix.shape[1]
         if self.apart and not hard:
             return self._gram_apart(D)
-        if q >= HALF:
+        if q >= HALF or q * matrix.shape[2] >= LARGE:
             return self._by_half(D, matrix)
         if self._each:
             return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))

@@ -21,11 +21,10 @@ from relbounds.linear.noise.blocks import (
     BlockValues,
     Refit,
     Together,
-    largest_in,
-    largest_least_in,
     refit,
     refit_together,
     together,
+    values_in,
 )
 from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
@@ -285,8 +284,7 @@ def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[B
     out = []
     for one, block in zip(found, values, strict=True):
         if one is None:
-            single = _refit_with(evidence, own.part, columns, block)
-            one = BlockValues(largest_in(single, rows, solver)[0], largest_least_in(single, rows, solver))
+            one = values_in(_refit_with(evidence, own.part, columns, block), rows, solver)
         out.append(one)
     return out
 

@@ -138,23 +138,35 @@ def _near(reduced: Reduced, stack: Stack, C: float, near: np.ndarray) -> BestRef
     return out
 
 
-def screened(
-    core: Core,
-    C: float,
-    best: BestRefitted,
-    budgets: tuple[np.ndarray, np.ndarray, np.ndarray],
-    d: np.ndarray,
-) -> np.ndarray:
-    """Return what no equivalent model exceeds along `d` (core units), for each set; shape (P, k).
+@dataclass(frozen=True)
+class Proof:
+    """What the multipliers of the best models prove of models as good.
+
+    Parameters
+    ----------
+    pushed : ndarray, shape (P, s)
+        What the rows push each penalised variable with, at most half its penalty.
+    left : ndarray, shape (P,)
+        What the budgets leave for variables to cost beyond what they are pushed with; infinite where nothing is known.
+    """
+
+    pushed: np.ndarray
+    left: np.ndarray
+
+
+def proved(
+    core: Core, C: float, best: BestRefitted, budgets: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> Proof:
+    """Return what multipliers prove, in core units.
 
     As in :mod:`relbounds.solver.screen`: the budgets limit half the norm plus C times the loss, of which the
     multipliers of the best model leave little for variables that the rows hardly push.
     """
     p, l, B = budgets
-    s, out = core.pen.size, np.full((len(B), len(d)), np.inf)
+    s = core.pen.size
     prices = 0.5 / p if p.size == 1 else np.array([0.5, C])
     if not (np.isclose(prices @ p, 0.5) and np.isclose(prices @ l, C)):
-        return out
+        return Proof(best.pushed[:, :s], np.full(len(B), np.inf))
     half = 0.5 * core.pen
     # shrunk multipliers are still multipliers
     shrunk = 1.0 / np.maximum(np.max(np.abs(best.pushed[:, :s]) / half, axis=1, initial=0.0), 1.0)
@@ -162,11 +174,18 @@ def screened(
     # what free variables lack of their balance, as runs count it
     loose = np.sum(np.abs(pushed[:, s:]) * (np.abs(best.v[:, s:]) + 1e-3), axis=1)
     left = B @ prices - shrunk * best.value + OPEN * loose
+    return Proof(pushed[:, :s], np.where(left > 0, left, np.inf))
+
+
+def screened(core: Core, proof: Proof, d: np.ndarray) -> np.ndarray:
+    """Return what no equivalent model exceeds along `d` (core units), for each set; shape (P, k)."""
+    s, out = core.pen.size, np.full((len(proof.left), len(d)), np.inf)
+    half = 0.5 * core.pen
     sole = ~d[:, s:].any(axis=1)
     d = d[sole, :s]
     least = TINY * half
     with np.errstate(all="ignore"):
-        most = np.maximum(d, 0.0) @ (1.0 / np.maximum(half - pushed[:, :s], least)).T
-        most += np.maximum(-d, 0.0) @ (1.0 / np.maximum(half + pushed[:, :s], least)).T
-    out[:, sole] = np.where(left > 0, left, np.inf)[:, None] * most.T
+        most = np.maximum(d, 0.0) @ (1.0 / np.maximum(half - proof.pushed, least)).T
+        most += np.maximum(-d, 0.0) @ (1.0 / np.maximum(half + proof.pushed, least)).T
+    out[:, sole] = proof.left[:, None] * most.T
     return out

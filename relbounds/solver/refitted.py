@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.best_refitted import BestRefitted, best_of, screened, spent_by, stacked
+from relbounds.solver.best_refitted import BestRefitted, Proof, best_of, proved, screened, spent_by, stacked
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.columns import Columns
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
+from relbounds.solver.own_columns import Narrow, close_columns, middle_of, narrowed
 from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.priced import priced_core
 from relbounds.solver.stack import Stack
@@ -34,6 +35,8 @@ WIDTHS, MOST_ACTIVE = 0.3, 0.6
 REACHED, LOOSE = 1e-6, 1e-4
 # With more directions than this, those that the best model uses most go first: what they reach settles most others.
 FEW_DIRECTIONS, LEADERS = 16, 4
+# A direction ends when its gap is less than this share of what columns left out cost its bound.
+PRICED = 0.2
 # Runs at most, each with the rows that the last one was wrong about.
 ROUNDS = 20
 
@@ -128,7 +131,8 @@ def push_refitted(
     zero, good = np.zeros(P), np.isfinite(objective)
     active = np.zeros((P, len(model.h)), dtype=bool)
     out = Refitted(points, penalty, loss, objective, size, zero, zero.copy(), zero.copy(), good, active)
-    top = screened(core, C, best, (p, l, B), d)
+    proof = proved(core, C, best, (p, l, B))
+    top = screened(core, proof, d)
     lossless = (B.shape[1] == 2) & (B[:, -1] <= NO_LOSS * float(core.c.sum()))
     for hard in (False, True):
         some = np.flatnonzero((lossless == hard) & good & (penalty > 0))
@@ -143,10 +147,12 @@ def push_refitted(
         out.good[some[~inside]] = False
         if inside.any():
             own = _some(*whole, inside)
-            sets = _Sets(*own, centred(own[0], at[inside], own[1]))
             here = some[inside]
-            seen = np.maximum(sets.centre.v @ d.T, at[inside] @ d.T)
-            moved = _push_sets(out, here, sets, d, _Found(seen, top[here], paired, REACHED * size[here]))
+            shown = Proof(proof.pushed[here], proof.left[here])
+            sets, moving = _sets_of(*own, at[inside], shown, d)
+            seen = np.maximum(sets.middle @ d.T, at[inside] @ d.T)
+            known = _Found(seen, top[here], paired, REACHED * size[here])
+            moved = _push_sets(out, here, sets, moving, d, known)
             active[np.ix_(here, reduced.rows)] = True if hard else moved
     return out
 
@@ -172,16 +178,36 @@ def _apart(core: Core, stack: Stack, v: np.ndarray, begin: np.ndarray) -> np.nda
 
 @dataclass(frozen=True)
 class _Sets:
-    """The sets of some models with all of their rows: arrays, rows, points in their middles."""
+    """The sets of some models with all of their rows: arrays, rows, points in their middles, what is proved of them.
+
+    `near` (P, s) are the columns that directions begin with; None where they have all.
+    """
 
     core: Core
     stack: Stack
-    centre: State
+    middle: np.ndarray
+    proof: Proof
+    near: np.ndarray | None
 
     def part(self, some: np.ndarray) -> _Sets:
         """Return the sets of some of the models."""
         core, stack = _some(self.core, self.stack, some)
-        return _Sets(core, stack, self.centre.take(some))
+        proof = Proof(self.proof.pushed[some], self.proof.left[some])
+        near = None if self.near is None else self.near[some]
+        return _Sets(core, stack, self.middle[some], proof, near)
+
+
+def _sets_of(
+    core: Core, stack: Stack, v: np.ndarray, proof: Proof, d: np.ndarray
+) -> tuple[_Sets, np.ndarray]:
+    """Return the sets around some models, and the rows that each is wide enough to move across their kinks."""
+    near = close_columns(core, proof, d)
+    found = None if near is None else middle_of(core, stack, v, near, proof)
+    if found is None:
+        centre = centred(core, v, stack)
+        return _Sets(core, stack, centre.v, proof, None), _active(core, stack, centre)
+    few, centre = found
+    return _Sets(core, stack, few.back(centre.v), proof, near), _active(few.core, few.stack, centre)
 
 
 def _some(core: Core, stack: Stack, some: np.ndarray) -> tuple[Core, Stack]:
@@ -216,9 +242,10 @@ def _whole(
     return fewer, Stack(G[:, :, :0], A, stack.owner)
 
 
-def _push_sets(out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, found: _Found) -> np.ndarray:
+def _push_sets(
+    out: Refitted, which: np.ndarray, sets: _Sets, active: np.ndarray, d: np.ndarray, found: _Found
+) -> np.ndarray:
     """Find what the models `which` reach along `d` (core units) and write it down; return their active rows."""
-    active = _active(sets)
     first = _leaders(found.seen) if len(d) > FEW_DIRECTIONS else np.zeros_like(found.seen, dtype=bool)
     for _ in range(ROUNDS):
         want = found.open()
@@ -229,8 +256,10 @@ def _push_sets(out: Refitted, which: np.ndarray, sets: _Sets, d: np.ndarray, fou
         if not pending.size:
             break
         for some in _chunks(pending, want.sum(axis=1) * (active.sum(axis=1) + sets.core.a.size)):
-            wrong = _race(sets, some, active[some], d, want[some], found)
+            wrong, asked = _race(sets, some, active[some], d, want[some], found)
             active[some] |= wrong
+            if sets.near is not None:
+                sets.near[some] |= asked
     out.largest[which], out.bound[which], out.least[which] = found.largest, found.bound, found.least
     out.good[which] = found.closed(LOOSE * out.size[which])
     return active
@@ -304,9 +333,8 @@ def _leaders(seen: np.ndarray) -> np.ndarray:
     return out
 
 
-def _active(sets: _Sets) -> np.ndarray:
+def _active(core: Core, stack: Stack, centre: State) -> np.ndarray:
     """Return, for each model, the rows that its set is wide enough to move across their kinks."""
-    core, stack, centre = sets.core, sets.stack, sets.centre
     P, R = len(centre.v), core.rows
     if R <= SMALL:
         return np.ones((P, R), dtype=bool)
@@ -322,31 +350,48 @@ def _active(sets: _Sets) -> np.ndarray:
 
 
 def _race(
-    sets: _Sets, some: np.ndarray, active: np.ndarray, d: np.ndarray, want: np.ndarray, found: _Found
-) -> np.ndarray:
-    """Push some sets along the directions they want; return the rows left out that should not have been."""
+    sets: _Sets,
+    some: np.ndarray,
+    active: np.ndarray,
+    d: np.ndarray,
+    want: np.ndarray,
+    found: _Found,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Push some sets along the directions they want; return rows and columns left out that should not have been."""
     whole = sets.part(some)
     held = np.zeros_like(active)
-    here = whole
+    core, stack = whole.core, whole.stack
     if not active.all():
         core, stack, held, active = _fewer(whole, active)
-        here = _Sets(core, stack, centred(core, whole.centre.v, stack))
     owner, number = np.nonzero(want)
     own = d[number]
-    start = aimed(here.core, here.centre, owner, own, here.stack)
+    few = None
+    if whole.near is not None:
+        few = narrowed(core, stack, whole.middle, whole.near, whole.proof, owner, own)
     race = _Race(owner, found.paired[number], own, found.seen[some], found.top[some[owner], number])
     tolerance = 0.5 * found.tolerance[some][owner]
-    state = interior.solve(here.core, own, start, tolerance, columns=here.stack.of(owner), stop=race)
+    asked = np.zeros((some.size, core.pen.size), dtype=bool)
+    if few is None:
+        start = aimed(core, centred(core, whole.middle, stack), owner, own, stack)
+        state = interior.solve(core, own, start, tolerance, columns=stack.of(owner), stop=race)
+        points = state.v
+    else:
+        race.few = few
+        columns = few.few.stack
+        state = interior.solve(few.few.core, few.d, few.start, tolerance, columns=columns, stop=race)
+        points = few.few.back(state.v)
     found.top[some[owner], number] = race.top
-    value, margin = _inside(whole, owner, state.v, own)
+    value, margin = _inside(whole, owner, points, own)
     found.seen[some[owner], number] = np.fmax(found.seen[some[owner], number], value)
-    if active.all():
-        return held
     still = found.open()[some[owner], number]
+    if few is not None:
+        np.logical_or.at(asked, owner, (few.over(state) > 0.0) & still[:, None])
+    if active.all():
+        return held, asked
     wrong = ~active[owner] & np.where(held[owner], margin > TOUCHING, margin < -TOUCHING) & still[:, None]
     rows = np.zeros_like(active)
     np.logical_or.at(rows, owner, wrong)
-    return rows
+    return rows, asked
 
 
 def _inside(whole: _Sets, owner: np.ndarray, v: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -354,7 +399,7 @@ def _inside(whole: _Sets, owner: np.ndarray, v: np.ndarray, d: np.ndarray) -> tu
 
     Loss is convex: on the way to the middle it is at most the mixture of the two ends.
     """
-    core, middle = whole.core, whole.centre.v[owner]
+    core, middle = whole.core, whole.middle[owner]
     value, at = np.einsum("bq,bq->b", v, d), np.einsum("bq,bq->b", middle, d)
     if not core.rows:
         return value, np.zeros((len(v), 0))
@@ -369,7 +414,7 @@ def _inside(whole: _Sets, owner: np.ndarray, v: np.ndarray, d: np.ndarray) -> tu
 def _fewer(whole: _Sets, active: np.ndarray) -> tuple[Core, Stack, np.ndarray, np.ndarray]:
     """Return sets with active rows only, as many for each model, the rows held linear, and those kept."""
     core, stack = whole.core, whole.stack
-    margin = stack.times(whole.centre.v) - core.h
+    margin = stack.times(whole.middle) - core.h
     count = int(active.sum(axis=1).max())
     # where others need more rows, the nearest ones fill up
     order = np.argsort(np.where(active, -1.0, np.abs(margin)), axis=1, kind="stable")[:, :count]
@@ -395,16 +440,21 @@ class _Race:
         self.best = seen.max(axis=1)
         self.floor = np.zeros(len(seen))
         self.top = top.copy()
+        self.few: Narrow | None = None
 
     def __call__(self, at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         """Return which of the directions at work may stop."""
         here = at.which
         own = self.owner[here]
-        value = np.einsum("bq,bq->b", at.v, self.d[here])
-        self.top[here] = top = np.fmin(self.top[here], value + gap + OPEN * lack)
+        d = self.d if self.few is None else self.few.d
+        value = np.einsum("bq,bq->b", at.v, d[here])
+        left = gap + OPEN * lack
+        price = np.zeros_like(gap) if self.few is None else self.few.price(at)
+        self.top[here] = top = np.fmin(self.top[here], value + left + price)
         np.fmax.at(self.best, own, value)
         needed = self.paired[here] & (value < 0)
         np.maximum.at(self.floor, own[needed], -top[needed])
         idle = ~needed | (-value <= self.floor[own])
-        done: np.ndarray = (top < self.best[own]) & idle
+        # what columns left out cost does not fall with the gap: they have to join
+        done: np.ndarray = (top < self.best[own]) & idle | (left < PRICED * price)
         return done

@@ -14,9 +14,8 @@ import numpy as np
 # With so many directions a problem on average, products of two columns are made once and serve all Gram matrices,
 # as long as there are no more of them than this.
 SEVERAL, MOST_PAIRS = 4, 5_000_000
-# From so many columns or entries on it pays that BLAS forms half of a symmetric product, which it does for one at a
-# time.
-HALF, LARGE = 64, 12_000
+# From so many columns on it pays that BLAS forms half of a symmetric product, which it does for one at a time.
+HALF = 64
 # Fewer columns than this are not worth being told apart.
 FEW_APART = 8
 
@@ -89,14 +88,24 @@ class Stack:
 
     def take(self, some: np.ndarray | slice) -> Stack:
         """Return the same for some of the directions (ascending numbers or a mask)."""
-        return self.of(self.owner[some])
+        if not self._each:
+            return self.of(self.owner[some])
+        G, A, linear = (None if x is None else x[some] for x in (self.G, self.A, self.linear))
+        assert G is not None
+        return replace(self, G=G, A=A, linear=linear, owner=np.arange(len(G)))
 
     def of(self, owner: np.ndarray) -> Stack:
         """Return the same problems with other directions, whose problems are given."""
         out = replace(self, owner=owner)
-        # products of columns that either of them makes serve both
-        object.__setattr__(out, "pairs", self.pairs)
+        out.pairs.update(self.pairs)
         return out
+
+    def columns(self, owner: np.ndarray, place: np.ndarray, unit: np.ndarray) -> Stack:
+        """Return the loss rows of some problems in columns of their own, (B, c) each, in other units."""
+        G = self.G[owner[:, None], place]
+        G *= unit[:, :, None]
+        linear = None if self.linear is None else self.linear[owner[:, None], place] * unit
+        return Stack(G, None, np.arange(owner.size), linear=linear)
 
     def times(self, v: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
@@ -127,7 +136,7 @@ class Stack:
         q = matrix.shape[1]
         if self.apart and not hard:
             return self._gram_apart(D)
-        if q >= HALF or q * matrix.shape[2] >= LARGE:
+        if q >= HALF:
             return self._by_half(D, matrix)
         if self._each:
             return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))

@@ -5,7 +5,7 @@ import pytest
 from problems import FAMILIES, plain_baseline, plain_max, random_model
 
 from relbounds.linear.equivalent import budgets_of
-from relbounds.solver import refitted
+from relbounds.solver import own_columns, refitted
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
@@ -121,13 +121,13 @@ def test_multipliers_of_best_models_limit_every_direction(monkeypatch, family, o
 
 def test_directions_that_cannot_lead_are_not_pushed(monkeypatch):
     model, C, columns, budgets, _ = case(3, "ordinal", "explicit", n=40, d=20, delta=0.02, strong=5.0)
-    d, inner, pushed = both_ways(model), refitted.aimed, []
+    d, inner, pushed = both_ways(model), refitted._race, []
 
-    def counted(core, centre, owner, *more):
-        pushed.append(owner.size)
-        return inner(core, centre, owner, *more)
+    def counted(sets, some, work, directions, want, found):
+        pushed.append(int(want.sum()))
+        return inner(sets, some, work, directions, want, found)
 
-    monkeypatch.setattr(refitted, "aimed", counted)
+    monkeypatch.setattr(refitted, "_race", counted)
     some = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
     few = sum(pushed)
     pushed.clear()
@@ -138,6 +138,58 @@ def test_directions_that_cannot_lead_are_not_pushed(monkeypatch):
     assert some.largest == pytest.approx(every.largest, abs=2e-6 * every.size.max())
     assert some.least == pytest.approx(every.least, abs=2e-6 * every.size.max())
     compare(model, C, columns, budgets, d)
+
+
+def record_narrow(monkeypatch):
+    """Have the runs on few columns written down: None where all columns were taken."""
+    inner, seen = refitted.narrowed, []
+
+    def recorded(*args):
+        seen.append(inner(*args))
+        return seen[-1]
+
+    monkeypatch.setattr(refitted, "narrowed", recorded)
+    return seen
+
+
+@pytest.mark.parametrize(("family", "order"), FAMILIES)
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+def test_few_columns_a_direction_against_scipy(monkeypatch, family, order, tolerance):
+    seen = record_narrow(monkeypatch)
+    monkeypatch.setattr(own_columns, "MOST_OF_USE", 0.9)
+    model, C, columns, budgets, _ = case(
+        1, family, order, n=30, d=12, delta=0.03, tolerance=tolerance, strong=2.0
+    )
+    compare(model, C, columns, budgets, both_ways(model, [(0, 11), (10, 3)]))
+    few = [one for one in seen if one is not None]
+    assert few and all(one.few.core.q < model.q for one in few)
+
+
+def test_columns_that_were_left_out_join(monkeypatch):
+    seen = record_narrow(monkeypatch)
+    monkeypatch.setattr(own_columns, "CLOSE", 0.999)
+    model, C, columns, budgets, _ = case(4, "ordinal", "explicit", n=40, d=20, delta=0.05, strong=3.0)
+    compare(model, C, columns, budgets, both_ways(model))
+    widths = [0 if one is None else one.few.core.q for one in seen]
+    assert len(set(widths)) > 1
+
+
+def test_multipliers_of_few_columns_are_priced_for_all(monkeypatch):
+    model, C, columns, budgets, _ = case(6, "ordinal", "explicit", n=40, d=20, delta=0.05, strong=3.0)
+    d, inner, tops = both_ways(model), refitted._race, []
+
+    def raced(sets, some, work, directions, want, found):
+        out = inner(sets, some, work, directions, want, found)
+        tops.append(found.top.copy())
+        return out
+
+    monkeypatch.setattr(refitted, "_race", raced)
+    found = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
+    for i in range(len(columns)):
+        tope = set_of(found, i, put_columns(model, columns, i), C, budgets)
+        most = np.array([plain_max(tope, one) for one in d])
+        # whatever was left out when a run ended, its bounds hold for all columns
+        assert all((most <= top[i] + 1e-6 * found.size[i]).all() for top in tops)
 
 
 def test_gram_matrices_are_the_same_for_one_direction_and_for_many():

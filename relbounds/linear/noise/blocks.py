@@ -222,72 +222,72 @@ def _least_of_terms(
     return max((least(polytope, row, evidence.options.solver) for row in needed), default=0.0)
 
 
-def values_in(found: Refit, rows: Sequence[Asked], solver: str) -> BlockValues:
-    """Return the largest greatest and the largest least relevance of some rows."""
-    most, seen = largest_in(found, rows, solver)
-    return BlockValues(most, largest_least_in(found, rows, solver, seen))
-
-
-def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, FloatArray | None]:
-    """Return the largest of the rows' greatest relevances, and the points at which the pushes for it ended.
+def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, int]:
+    """Return the largest of the rows' greatest relevances, and which row has it.
 
     All directions race in one run, from the largest cheap bound down. Of very many rows only those race that the best
     model uses most, or is closest to using: the largest of these is hardly less than the largest of all.
     """
     if found.polytope is None or not rows:
-        return 0.0, None
+        return 0.0, -1
     bound = screen(found.polytope, found.solution)
     q = found.polytope.model.q
     if len(rows) > MANY_ROWS:
-        return _largest_of_few(found, rows, solver), None
-    exact = [f for row in rows for f in row.functionals if f.exact]
-    best, seen = 0.0, None
+        return _largest_of_few(found, rows, solver)
+    exact = [(k, f) for k, row in enumerate(rows) for f in row.functionals if f.exact]
+    tops = [abs(f.tops) @ bound[list(f.variables)] for _, f in exact]
+    best, which = 0.0, -1
     if exact:
-        tops = [abs(f.tops) @ bound[list(f.variables)] for f in exact]
-        directions = np.vstack([f.directions(q) for f in exact])
+        owner = np.repeat([k for k, _ in exact], [len(top) for top in tops])
+        directions = np.vstack([f.directions(q) for _, f in exact])
         top = push_largest(found.polytope, directions, solver, known=np.concatenate(tops))
-        best, seen = max(best, float(top.value)), top.seen
-    others = [row for row in rows if not all(f.exact for f in row.functionals)]
-    return max([best, *(greatest(found.polytope, row, solver) for row in others)]), seen
+        if top.value > best:
+            best, which = float(top.value), int(owner[top.which])
+    for k, row in enumerate(rows):
+        if not all(f.exact for f in row.functionals):
+            value = greatest(found.polytope, row, solver)
+            best, which = max((best, which), (value, k))
+    return best, which
 
 
-def _largest_of_few(found: Refit, rows: Sequence[Asked], solver: str) -> float:
+def _largest_of_few(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, int]:
     """Return the largest of the greatest relevances among the few rows that are likely to have it."""
     assert found.polytope is not None
     ends = screen_ends(found.polytope, found.solution)
     v = np.abs(found.solution.v)
     each = [
-        (f, sign, float(end[f.variables[0]]))
-        for row in rows
+        (k, f, sign, float(end[f.variables[0]]))
+        for k, row in enumerate(rows)
         for f in row.functionals
         if f.signed and len(f.variables) == 1
         for sign, end in zip((-1.0, 1.0), ends, strict=True)
     ]
-    near = sorted(range(len(each)), key=lambda i: -each[i][2])
+    near = sorted(range(len(each)), key=lambda i: -each[i][3])
     used = sorted(
         (
             i
             for i in near
-            if v[each[i][0].variables[0]] > 0 and each[i][1] * found.solution.v[each[i][0].variables[0]] > 0
+            if v[each[i][1].variables[0]] > 0 and each[i][2] * found.solution.v[each[i][1].variables[0]] > 0
         ),
-        key=lambda i: -v[each[i][0].variables[0]],
+        key=lambda i: -v[each[i][1].variables[0]],
     )
-    some = list(dict.fromkeys([*used[:FEW], *[i for i in near if v[each[i][0].variables[0]] == 0.0][:NEAR]]))
-    best = 0.0
+    some = list(dict.fromkeys([*used[:FEW], *[i for i in near if v[each[i][1].variables[0]] == 0.0][:NEAR]]))
+    best, which = 0.0, -1
     if some:
-        directions = np.vstack([each[i][1] * each[i][0].directions(found.polytope.model.q)[:1] for i in some])
-        best = max(best, float(push_likeliest(found.polytope, directions, SHOWN).value))
-    others = [row for row in rows if not (row.signed and all(len(f.variables) == 1 for f in row.functionals))]
-    return max([best, *(greatest(found.polytope, row, solver) for row in others)])
+        directions = np.vstack([each[i][2] * each[i][1].directions(found.polytope.model.q)[:1] for i in some])
+        top = push_likeliest(found.polytope, directions, SHOWN)
+        if top.value > best:
+            best, which = float(top.value), each[some[top.which]][0]
+    for k, row in enumerate(rows):
+        if not (row.signed and all(len(f.variables) == 1 for f in row.functionals)):
+            best, which = max((best, which), (greatest(found.polytope, row, solver), k))
+    return best, which
 
 
-def largest_least_in(
-    found: Refit, rows: Sequence[Asked], solver: str, seen: FloatArray | None = None
-) -> float:
+def largest_least_in(found: Refit, rows: Sequence[Asked], solver: str) -> float:
     """Return the largest of the least relevances of some rows: what noise is used for by every equivalent model.
 
-    Rows that the best model uses, and cannot simply do without, are driven toward 0 in one run; not those that points
-    `seen` use with the other sign, since some mixture of these and the best model does without them.
+    Rows that the best model uses, and cannot simply do without, are driven toward 0 in one run.
     """
     if found.polytope is None or not rows:
         return 0.0
@@ -296,8 +296,6 @@ def largest_least_in(
     used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > tiny]
     needed = [row for row in used if not _dispensable(polytope, row, v)]
     single = [f for row in needed for f in row.functionals if f.signed and abs(f.at(v)) > tiny]
-    if seen is not None:
-        single = [f for f in single if np.min(np.sign(f.at(v)) * (seen[:, f.variables] @ f.tops[0])) > 0]
     if len(rows) > MANY_ROWS and is_wide(polytope):
         single = _needed_by_few(polytope, single, v)
     best = _largest_least(polytope, single, v, solver)

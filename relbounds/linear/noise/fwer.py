@@ -21,10 +21,11 @@ from relbounds.linear.noise.blocks import (
     BlockValues,
     Refit,
     Together,
+    largest_in,
+    largest_least_in,
     refit,
     refit_together,
     together,
-    values_in,
 )
 from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
@@ -284,7 +285,8 @@ def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[B
     out = []
     for one, block in zip(found, values, strict=True):
         if one is None:
-            one = values_in(_refit_with(evidence, own.part, columns, block), rows, solver)
+            single = _refit_with(evidence, own.part, columns, block)
+            one = BlockValues(largest_in(single, rows, solver)[0], largest_least_in(single, rows, solver))
         out.append(one)
     return out
 

@@ -43,6 +43,8 @@ class Largest:
         ``bound - value``.
     point : ndarray or None
         Where `value` is reached, if it was found by this search.
+    seen : ndarray, shape (m, q), or None
+        Points of the polytope at which pushes ended, also those that were given up.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Largest:
     which: int
     gap: float
     point: np.ndarray | None = None
+    seen: np.ndarray | None = None
 
 
 def push_largest(
@@ -105,6 +108,7 @@ def push_largest(
     promised = accuracy * polytope.size
     step = chunk_size(int(first_active(polytope).sum()) + polytope.model.a.size)
     value, which = -np.inf, -1
+    seen: list[np.ndarray] = []
     # what is still possible: proved bounds, or, where no proof is asked for, what runs say themselves
     possible = bound.copy()
     # a direction that fell behind an overestimate, or whose bound was not proved, is pushed again on its own account
@@ -126,6 +130,7 @@ def push_largest(
                 pushed = push_many(polytope, directions[some], solver)
             if not pushed.feasible.all():
                 return Largest(np.nan, np.nan, -1, 0.0)
+            seen.append(pushed.point)
             bound[some] = np.minimum(bound[some], pushed.bound)
             possible[some] = bound[some] if rough is None else goals.most
             ahead = int(np.argmax(pushed.value))
@@ -133,11 +138,11 @@ def push_largest(
                 value, which = float(pushed.value[ahead]), int(some[ahead])
             if value > limit:
                 most = float(bound.max())
-                return Largest(value, most, which, most - value)
+                return Largest(value, most, which, most - value, seen=np.vstack(seen))
         if possible.max() - value <= promised:
             break
     most = max(float(bound.max()), value)
-    return Largest(value, most, which, most - value)
+    return Largest(value, most, which, most - value, seen=np.vstack(seen) if seen else None)
 
 
 def push_likeliest(polytope: Polytope, directions: np.ndarray, rough: float, *, most: int = 2) -> Largest:

@@ -389,7 +389,7 @@ def _fit_few(model: Model, C: float, accuracy: float, exact: bool) -> Solution:
         near = np.zeros(model.q)
         near[chosen] = small.v
         if not join_columns(chosen, over, -FACE if exact else accuracy):
-            return _certified(model, C, near, small.dual, small.alpha)
+            return solution_at(model, C, near, small.dual, small.alpha)
 
 
 def _fit_all(
@@ -417,14 +417,22 @@ def _solution(model: Model, reduced: Reduced, states: State, i: int, C: float, e
     if exact:
         v = _sharpen(model, reduced, states, i, C, v)
     duals = reduced.duals(states.z4[i : i + 1], states.alpha[i : i + 1], states.lam[i : i + 1])
-    found = _certified(model, C, v, duals.beta[0], duals.alpha[0])
+    found = solution_at(model, C, v, duals.beta[0], duals.alpha[0])
     if exact and found.certified > OPTIMAL:
         found = _by_simplex(model, reduced, C, found)
     return found
 
 
-def _certified(model: Model, C: float, v: np.ndarray, beta: np.ndarray, alpha: np.ndarray) -> Solution:
-    """Return a point as a solution, with what multipliers prove about its objective."""
+def solution_at(model: Model, C: float, v: np.ndarray, beta: np.ndarray, alpha: np.ndarray) -> Solution:
+    """Return a point as a solution, with what multipliers prove about its objective.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> solution_at(model, 5.0, np.ones(1), np.array([0.5]), np.zeros(0)).gap
+    0.0
+    """
     beta = np.clip(beta, 0.0, C * model.c)
     losses = model.hinge(v)
     penalty, loss = model.penalty_of(v), float(model.linear @ v + model.c @ losses)
@@ -447,7 +455,7 @@ def _by_simplex(model: Model, reduced: Reduced, C: float, before: Solution) -> S
     point = reduced.back(v[None, :])[0]
     if model.violation_of(point) > TOUCHING * model.height:
         point = before.v
-    after = _certified(model, C, point, duals.beta[0], duals.alpha[0])
+    after = solution_at(model, C, point, duals.beta[0], duals.alpha[0])
     # either point may be the better one, and either multipliers may prove more
     best = min(before, after, key=lambda one: one.objective)
     proved = max(one.objective - one.gap for one in (before, after))

@@ -20,6 +20,7 @@ from relbounds.linear.model import Spec, build
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO
+from relbounds.solver.alike import fit_alike
 from relbounds.solver.best_refitted import BestRefitted, best_refitted, spent
 from relbounds.solver.columns import Columns, join_columns, put_columns, stack_columns
 from relbounds.solver.engines.batch import chunk_size
@@ -27,7 +28,7 @@ from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.few_columns import is_wide
 from relbounds.solver.largest import push_largest, push_likeliest, push_on_few
 from relbounds.solver.model import Model
-from relbounds.solver.optimum import Solution, fit_baseline
+from relbounds.solver.optimum import Solution
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.refitted import Budgets, push_refitted
 from relbounds.solver.screen import screen, screen_ends
@@ -44,6 +45,9 @@ MANY_ROWS, FEW, NEAR = 80, 8, 2
 SHOWN = 1e-3
 # Entries of a part beyond which refits are not remembered for other tolerances.
 MOST_REMEMBERED = 1_000_000
+# Best models of refits that are measured one by one are found so many at a time, if a program has no more entries than
+# this; that leaves two processes something to share.
+AT_A_TIME, SMALL = 10, 60_000
 
 
 @dataclass(frozen=True)
@@ -55,18 +59,28 @@ class Refit:
     polytope: Polytope | None
 
 
-def refit(evidence: Evidence, columns: FloatArray, part: str) -> Refit:
-    """Fit the model again, at the same C and tolerance, with other columns in the place of one part's."""
+def refit_each(evidence: Evidence, values: Sequence[FloatArray], part: str) -> list[Refit]:
+    """Fit the model again, at the same C and tolerance, with other columns in the place of one part's.
 
-    def best() -> tuple[Spec, Solution]:
-        spec = build_any(with_columns(evidence.design, columns, part), evidence.spec.kind)
-        # noise is seen to three digits: a support that is exact, or a simplex for the last digits, would show nothing
-        return spec, fit_baseline(spec.model, evidence.solution.C, accuracy=0.1 * OPTIMAL)
+    The best models are found in one run where they are alike.
+    """
+    known = evidence.memory.answers
+    keys = [("refit", part, hash(columns.tobytes())) for columns in values]
+    found: dict[int, tuple[Spec, Solution]] = {i: known[key] for i, key in enumerate(keys) if key in known}
+    new = [i for i in range(len(values)) if i not in found]
+    specs = [build_any(with_columns(evidence.design, values[i], part), evidence.spec.kind) for i in new]
+    # noise is seen to three digits: a support that is exact, or a simplex for the last digits, would show nothing
+    models = [spec.model for spec in specs]
+    solutions = fit_alike(models, evidence.solution.C, accuracy=0.1 * OPTIMAL) if models else []
+    for i, spec, solution in zip(new, specs, solutions, strict=True):
+        found[i] = spec, solution
+        if values[i].size <= MOST_REMEMBERED:
+            known[keys[i]] = spec, solution
+    return [_refit_of(evidence, *found[i]) for i in range(len(values))]
 
-    if columns.size > MOST_REMEMBERED:
-        spec, solution = best()
-    else:
-        spec, solution = evidence.memory.recall(("refit", part, hash(columns.tobytes())), best)
+
+def _refit_of(evidence: Evidence, spec: Spec, solution: Solution) -> Refit:
+    """Return a refitted model with its equivalent ones."""
     if spec.norm_of(solution.v) <= ZERO * evidence.norm:
         return Refit(spec, solution, None)
     polytope = equivalent_models(spec, solution, evidence.delta, evidence.options.tolerance)
@@ -130,6 +144,12 @@ class Together:
     def entries(self) -> int:
         """The size of one refit's rows for all directions."""
         return max(1, len(self.directions) * len(self.spec.rows))
+
+
+def at_a_time(spec: Spec) -> int:
+    """Return how many refits that are measured one by one are fitted together."""
+    model = spec.model
+    return AT_A_TIME if spec.functions and model.G.size + model.A.size <= SMALL else 1
 
 
 def together(
@@ -222,72 +242,72 @@ def _least_of_terms(
     return max((least(polytope, row, evidence.options.solver) for row in needed), default=0.0)
 
 
-def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, int]:
-    """Return the largest of the rows' greatest relevances, and which row has it.
+def values_in(found: Refit, rows: Sequence[Asked], solver: str) -> BlockValues:
+    """Return the largest greatest and the largest least relevance of some rows."""
+    most, seen = largest_in(found, rows, solver)
+    return BlockValues(most, largest_least_in(found, rows, solver, seen))
+
+
+def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, FloatArray | None]:
+    """Return the largest of the rows' greatest relevances, and the points at which the pushes for it ended.
 
     All directions race in one run, from the largest cheap bound down. Of very many rows only those race that the best
     model uses most, or is closest to using: the largest of these is hardly less than the largest of all.
     """
     if found.polytope is None or not rows:
-        return 0.0, -1
+        return 0.0, None
     bound = screen(found.polytope, found.solution)
     q = found.polytope.model.q
     if len(rows) > MANY_ROWS:
-        return _largest_of_few(found, rows, solver)
-    exact = [(k, f) for k, row in enumerate(rows) for f in row.functionals if f.exact]
-    tops = [abs(f.tops) @ bound[list(f.variables)] for _, f in exact]
-    best, which = 0.0, -1
+        return _largest_of_few(found, rows, solver), None
+    exact = [f for row in rows for f in row.functionals if f.exact]
+    best, seen = 0.0, None
     if exact:
-        owner = np.repeat([k for k, _ in exact], [len(top) for top in tops])
-        directions = np.vstack([f.directions(q) for _, f in exact])
+        tops = [abs(f.tops) @ bound[list(f.variables)] for f in exact]
+        directions = np.vstack([f.directions(q) for f in exact])
         top = push_largest(found.polytope, directions, solver, known=np.concatenate(tops))
-        if top.value > best:
-            best, which = float(top.value), int(owner[top.which])
-    for k, row in enumerate(rows):
-        if not all(f.exact for f in row.functionals):
-            value = greatest(found.polytope, row, solver)
-            best, which = max((best, which), (value, k))
-    return best, which
+        best, seen = max(best, float(top.value)), top.seen
+    others = [row for row in rows if not all(f.exact for f in row.functionals)]
+    return max([best, *(greatest(found.polytope, row, solver) for row in others)]), seen
 
 
-def _largest_of_few(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, int]:
+def _largest_of_few(found: Refit, rows: Sequence[Asked], solver: str) -> float:
     """Return the largest of the greatest relevances among the few rows that are likely to have it."""
     assert found.polytope is not None
     ends = screen_ends(found.polytope, found.solution)
     v = np.abs(found.solution.v)
     each = [
-        (k, f, sign, float(end[f.variables[0]]))
-        for k, row in enumerate(rows)
+        (f, sign, float(end[f.variables[0]]))
+        for row in rows
         for f in row.functionals
         if f.signed and len(f.variables) == 1
         for sign, end in zip((-1.0, 1.0), ends, strict=True)
     ]
-    near = sorted(range(len(each)), key=lambda i: -each[i][3])
+    near = sorted(range(len(each)), key=lambda i: -each[i][2])
     used = sorted(
         (
             i
             for i in near
-            if v[each[i][1].variables[0]] > 0 and each[i][2] * found.solution.v[each[i][1].variables[0]] > 0
+            if v[each[i][0].variables[0]] > 0 and each[i][1] * found.solution.v[each[i][0].variables[0]] > 0
         ),
-        key=lambda i: -v[each[i][1].variables[0]],
+        key=lambda i: -v[each[i][0].variables[0]],
     )
-    some = list(dict.fromkeys([*used[:FEW], *[i for i in near if v[each[i][1].variables[0]] == 0.0][:NEAR]]))
-    best, which = 0.0, -1
+    some = list(dict.fromkeys([*used[:FEW], *[i for i in near if v[each[i][0].variables[0]] == 0.0][:NEAR]]))
+    best = 0.0
     if some:
-        directions = np.vstack([each[i][2] * each[i][1].directions(found.polytope.model.q)[:1] for i in some])
-        top = push_likeliest(found.polytope, directions, SHOWN)
-        if top.value > best:
-            best, which = float(top.value), each[some[top.which]][0]
-    for k, row in enumerate(rows):
-        if not (row.signed and all(len(f.variables) == 1 for f in row.functionals)):
-            best, which = max((best, which), (greatest(found.polytope, row, solver), k))
-    return best, which
+        directions = np.vstack([each[i][1] * each[i][0].directions(found.polytope.model.q)[:1] for i in some])
+        best = max(best, float(push_likeliest(found.polytope, directions, SHOWN).value))
+    others = [row for row in rows if not (row.signed and all(len(f.variables) == 1 for f in row.functionals))]
+    return max([best, *(greatest(found.polytope, row, solver) for row in others)])
 
 
-def largest_least_in(found: Refit, rows: Sequence[Asked], solver: str) -> float:
+def largest_least_in(
+    found: Refit, rows: Sequence[Asked], solver: str, seen: FloatArray | None = None
+) -> float:
     """Return the largest of the least relevances of some rows: what noise is used for by every equivalent model.
 
-    Rows that the best model uses, and cannot simply do without, are driven toward 0 in one run.
+    Rows that the best model uses, and cannot simply do without, are driven toward 0 in one run; not those that points
+    `seen` use with the other sign, since some mixture of these and the best model does without them.
     """
     if found.polytope is None or not rows:
         return 0.0
@@ -296,6 +316,8 @@ def largest_least_in(found: Refit, rows: Sequence[Asked], solver: str) -> float:
     used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > tiny]
     needed = [row for row in used if not _dispensable(polytope, row, v)]
     single = [f for row in needed for f in row.functionals if f.signed and abs(f.at(v)) > tiny]
+    if seen is not None:
+        single = [f for f in single if np.min(np.sign(f.at(v)) * (seen[:, f.variables] @ f.tops[0])) > 0]
     if len(rows) > MANY_ROWS and is_wide(polytope):
         single = _needed_by_few(polytope, single, v)
     best = _largest_least(polytope, single, v, solver)

@@ -21,11 +21,11 @@ from relbounds.linear.noise.blocks import (
     BlockValues,
     Refit,
     Together,
-    largest_in,
-    largest_least_in,
-    refit,
+    at_a_time,
+    refit_each,
     refit_together,
     together,
+    values_in,
 )
 from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
@@ -252,7 +252,7 @@ def _refits(shared: Shared, count: int) -> list[BlockValues]:
     shared = replace(shared, evidence=part)
     rows = [shared.rows[k] for k in shared.block]
     task = together(shared.evidence, shared.part, rows)
-    pieces = pieces_of(task, count)
+    pieces = pieces_of(task, count, at_a_time(part.spec))
     with stage("noise refits", count, options.progress) as done:
         found = run(
             _refit_block,
@@ -265,13 +265,13 @@ def _refits(shared: Shared, count: int) -> list[BlockValues]:
     return [BlockValues(scale * one.largest, scale * one.least) for piece in found for one in piece]
 
 
-def pieces_of(task: Together | None, count: int) -> list[range]:
+def pieces_of(task: Together | None, count: int, single: int = 1) -> list[range]:
     """Deal draws into pieces of a size that does not depend on the number of workers.
 
     One where small models are refitted in one run, a few where they are larger, so that processes can share them, and
-    as many as draws where each is refitted by itself.
+    `single` where each is measured by itself.
     """
-    return chunks(count, 1 if task is None else int(np.clip(RUN // task.entries, 2, count)))
+    return chunks(count, single if task is None else int(np.clip(RUN // task.entries, 2, count)))
 
 
 def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[BlockValues]:
@@ -281,14 +281,13 @@ def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[B
     columns = [j for k in own.block for j in own.columns[k]]
     solver = evidence.options.solver
     values = permuted(evidence, own.part, columns, draws)
-    found = [None] * len(draws) if task is None else refit_together(evidence, task, columns, values)
-    out = []
-    for one, block in zip(found, values, strict=True):
-        if one is None:
-            single = _refit_with(evidence, own.part, columns, block)
-            one = BlockValues(largest_in(single, rows, solver)[0], largest_least_in(single, rows, solver))
-        out.append(one)
-    return out
+    found: list[BlockValues | None] = [None] * len(draws)
+    if task is not None:
+        found = refit_together(evidence, task, columns, values)
+    left = [i for i, one in enumerate(found) if one is None]
+    for i, one in zip(left, _refits_with(evidence, own.part, columns, values[left]), strict=True):
+        found[i] = values_in(one, rows, solver)
+    return [one for one in found if one is not None]
 
 
 def permuted(evidence: Evidence, part: str, columns: list[int], draws: range) -> FloatArray:
@@ -300,16 +299,16 @@ def permuted(evidence: Evidence, part: str, columns: list[int], draws: range) ->
     return _shuffled(own, orders, design.adjust)
 
 
-def _refit_with(evidence: Evidence, part: str, columns: list[int], block: FloatArray) -> Refit:
-    design = evidence.design
-    values = (design.X if part == "regular" else design.Z).copy()
-    values[:, columns] = block
-    return refit(evidence, values, part)
+def _refits_with(evidence: Evidence, part: str, columns: list[int], blocks: FloatArray) -> list[Refit]:
+    """Fit again with the values of each block in the place of some columns."""
+    values = np.tile(evidence.design.X if part == "regular" else evidence.design.Z, (len(blocks), 1, 1))
+    values[:, :, columns] = blocks
+    return refit_each(evidence, list(values), part)
 
 
 def refit_permuted(evidence: Evidence, part: str, columns: list[int], draw: int) -> Refit:
     """Permute some columns of a part together, row by row, and fit again; the same for every draw of that number."""
-    return _refit_with(evidence, part, columns, permuted(evidence, part, columns, range(draw, draw + 1))[0])
+    return _refits_with(evidence, part, columns, permuted(evidence, part, columns, range(draw, draw + 1)))[0]
 
 
 def _seed(seed: int, part: str) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 import relbounds as rb
 from relbounds.linear.ends import least
-from relbounds.linear.noise import fwer
+from relbounds.linear.noise import blocks, fwer
 
 
 def data(family, n=70):
@@ -62,13 +62,14 @@ def test_the_refits_of_a_block_do_not_depend_on_the_number_of_processes():
 def test_the_largest_least_use_of_privileged_noise_is_that_of_all_rows_one_by_one(monkeypatch):
     known = rb.simulate.paper_privileged_set(1, seed=3)
     seen = []
-    whole, refits = fwer.largest_least_in, fwer._refits
+    whole, refits = fwer.values_in, fwer._refits
 
     def noted(found, rows, solver):
-        seen.append((found, rows, whole(found, rows, solver)))
-        return seen[-1][-1]
+        values = whole(found, rows, solver)
+        seen.append((found, rows, values.least))
+        return values
 
-    monkeypatch.setattr(fwer, "largest_least_in", noted)
+    monkeypatch.setattr(fwer, "values_in", noted)
     monkeypatch.setattr(fwer, "_refits", lambda shared, _: refits(shared, 6))
     rb.relbounds(
         known.formula, known.data, privileged="slack", residual=3.0, delta=1e-4, seed=3, progress=False
@@ -78,3 +79,27 @@ def test_the_largest_least_use_of_privileged_noise_is_that_of_all_rows_one_by_on
     for found, rows, value in used:
         each = [least(found.polytope, row, "batch") for row in rows]
         assert value == pytest.approx(max(each), abs=1e-5 * found.polytope.size)
+
+
+def test_rows_that_seen_points_use_with_the_other_sign_are_not_pushed_toward_zero(monkeypatch):
+    known = rb.simulate.paper_privileged_set(1, seed=3)
+    kept, refits = [], fwer._refits
+    whole = fwer.values_in
+    monkeypatch.setattr(fwer, "_refits", lambda shared, _: refits(shared, 3))
+    monkeypatch.setattr(fwer, "values_in", lambda *args: kept.append(args) or whole(*args))
+    rb.relbounds(known.formula, known.data, privileged="slack", residual=3.0, seed=3, progress=False)
+    pushed = []
+    push = blocks.push_many
+    monkeypatch.setattr(
+        blocks, "push_many", lambda tope, d, *rest: pushed.append(len(d)) or push(tope, d, *rest)
+    )
+    counts = []
+    for found, rows, solver in kept:
+        _, seen = blocks.largest_in(found, rows, solver)
+        values = []
+        for points in (None, seen):
+            pushed.clear()
+            values.append(blocks.largest_least_in(found, rows, solver, points))
+            counts.append(sum(pushed))
+        assert values[0] == pytest.approx(values[1], abs=1e-6 * found.solution.penalty)
+    assert sum(counts[1::2]) < 0.5 * sum(counts[::2])

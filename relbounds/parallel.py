@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import pickle
+import secrets
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +19,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from relbounds.checks import shown
 from relbounds.errors import OptionError, WorkerError
@@ -57,6 +57,7 @@ def run(
     shared: Any = None,
     progress: Callable[[int], object] | None = None,
     client: Any = None,
+    uneven: bool = False,
 ) -> list[Any]:
     """Return ``[function(task, shared) for task in tasks]``, in order.
 
@@ -74,6 +75,8 @@ def run(
         Called with the number of tasks finished since the last call.
     client : dask.distributed.Client or None
         A cluster to work on; one made active by ``joblib.parallel_config("dask")`` is found by itself.
+    uneven : bool
+        Whether the first tasks take much longer than the others.
 
     Examples
     --------
@@ -83,7 +86,7 @@ def run(
     done = progress if progress is not None else _ignore
     client = check_client(client) if client is not None else active_client()
     if client is not None:
-        return _on_cluster(function, tasks, shared, done, client)
+        return _on_cluster(function, tasks, shared, done, client, uneven)
     n_jobs = min(n_jobs, len(tasks))  # more processes than tasks would only wait
     if n_jobs == 1 or len(tasks) < 2:
         found = []
@@ -106,6 +109,8 @@ class Job:
 def run_together(jobs: Sequence[Job], *, n_jobs: int = 1, client: Any = None) -> list[list[Any]]:
     """Return what `run` does for each of several jobs that do not need one another: none waits for another to end.
 
+    The longest tasks should come first.
+
     Examples
     --------
     >>> add = Job(lambda task, shared: shared + task, [1, 2], shared=10)
@@ -115,7 +120,7 @@ def run_together(jobs: Sequence[Job], *, n_jobs: int = 1, client: Any = None) ->
     """
     calls = [(k, task) for k, job in enumerate(jobs) for task in job.tasks]
     shared = [(job.function, job.shared) for job in jobs]
-    found = run(_call_of_job, calls, n_jobs=n_jobs, shared=shared, client=client)
+    found = run(_call_of_job, calls, n_jobs=n_jobs, shared=shared, client=client, uneven=len(jobs) > 1)
     return [[one for (k, _), one in zip(calls, found, strict=True) if k == j] for j in range(len(jobs))]
 
 
@@ -191,10 +196,16 @@ def one_thread() -> Iterator[None]:
         return
     token = _LIMITED.set(loaded)
     try:
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
             yield
     finally:
         _LIMITED.reset(token)
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Find the libraries that have threads: again when modules were loaded, which may have brought one."""
+    return ThreadpoolController()
 
 
 def _on_cores(
@@ -204,11 +215,10 @@ def _on_cores(
 
     found: list[Any] = []
     losses = 0
-    with tempfile.TemporaryDirectory(prefix="relbounds-") as folder:
-        _store(shared, Path(folder))
+    with _stored(shared, pickle.dumps) as file:
         while len(found) < len(tasks):
             before = len(found)
-            calls = [joblib.delayed(_call_stored)(function, task, folder) for task in tasks[before:]]
+            calls = [joblib.delayed(_call_stored)(function, task, file) for task in tasks[before:]]
             # one at a time: several that are short would be handed out together, and the last waited for
             pool = joblib.Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)
             try:
@@ -233,33 +243,44 @@ def lost_workers(n_jobs: int) -> str:
     )
 
 
-def _store(shared: Any, folder: Path) -> None:
-    """Write what all calls need to a file, the contents of arrays apart from the rest, and where each is."""
+@contextmanager
+def _stored(shared: Any, dumps: Callable[..., bytes]) -> Iterator[str]:
+    """Have what all calls need in a file for a while: the contents of arrays apart from the rest, after where each is.
+
+    Nobody else can look into the folder, so nobody knows the name: on another machine no file of that name is found.
+    """
     arrays: list[pickle.PickleBuffer] = []
     with _no_collecting():
-        rest = pickle.dumps(shared, protocol=5, buffer_callback=arrays.append)
+        rest = dumps(shared, protocol=5, buffer_callback=arrays.append)
     pieces: list[bytes | memoryview] = [rest, *(array.raw() for array in arrays)]
-    places = []
-    with open(folder / "shared", "wb") as file:
-        for piece in pieces:
-            file.write(bytes(-file.tell() % ALIGNED))
-            places.append((file.tell(), file.tell() + len(piece)))
-            file.write(piece)
-    np.save(folder / "places.npy", places)
+    with tempfile.TemporaryDirectory(prefix="relbounds-", ignore_cleanup_errors=True) as folder:
+        name = Path(folder) / secrets.token_hex(16)
+        with open(name, "wb") as file:
+            pickle.dump([len(piece) for piece in pieces], file)
+            for piece in pieces:
+                file.write(bytes(-file.tell() % ALIGNED))
+                file.write(piece)
+        yield str(name)
 
 
-def _call_stored(function: Function, task: Any, folder: str) -> Any:
-    return _call(function, task, _load(folder))
+def _call_stored(function: Function, task: Any, file: str) -> Any:
+    return _call(function, task, _load(file))
 
 
 @lru_cache(maxsize=1)
-def _load(folder: str) -> Any:
+def _load(name: str) -> Any:
     """Read what all calls need, once per process; arrays stay in their file, which all processes share."""
-    with open(Path(folder) / "shared", "rb") as file:
+    with open(name, "rb") as file:
+        sizes = pickle.load(file)
+        place = file.tell()
         memory = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
-    rest, *arrays = [memory[first:last] for first, last in np.load(Path(folder) / "places.npy").tolist()]
+    pieces = []
+    for size in sizes:
+        place += -place % ALIGNED
+        pieces.append(memory[place : place + size])
+        place += size
     with _no_collecting():
-        return pickle.loads(rest, buffers=arrays)
+        return pickle.loads(pieces[0], buffers=pieces[1:])
 
 
 @contextmanager
@@ -275,30 +296,68 @@ def _no_collecting() -> Iterator[None]:
 
 
 def _on_cluster(
-    function: Function, tasks: Sequence[Any], shared: Any, done: Callable[[int], object], client: Any
+    function: Function,
+    tasks: Sequence[Any],
+    shared: Any,
+    done: Callable[[int], object],
+    client: Any,
+    uneven: bool,
 ) -> list[Any]:
-    from distributed import KilledWorker, as_completed
     from distributed.protocol.pickle import dumps
 
     if not tasks:
         return []
+    # a worker has its next task before it has ended one; behind a long one that would wait while others are idle
+    ahead = sum(client.nthreads().values()) if uneven else 0
+    if ahead < 2:
+        ahead = len(tasks)
+    found: list[Any] = [_NotHere()] * len(tasks)
+    with _stored(shared, dumps) as file:
+        # workers on this machine read the file, which takes no message but that of the tasks
+        if all(one is True for one in client.run(os.path.exists, file, on_error="return").values()):
+            found = _map_on_cluster(_call_if_here, tasks, ahead, done, client, function=function, file=file)
+            done = _ignore  # all were counted, also those that a worker from elsewhere came for meanwhile
+    elsewhere = [k for k, one in enumerate(found) if isinstance(one, _NotHere)]
+    if not elsewhere:
+        return found
     # bytes go through the scheduler and from worker to worker as they are, and each worker reads them once
     with _no_collecting():
         stored = dumps(shared)
     # A task rather than scattered data: if the worker that holds it dies, the scheduler makes it again.
     held = client.submit(_keep, stored, pure=False)
+    # tasks go where their data are: with one copy, several would wait for the worker that has it
+    client.replicate([held])
+    rest = [tasks[k] for k in elsewhere]
+    again = _map_on_cluster(_call_on_worker, rest, ahead, done, client, function=function, stored=held)
+    for k, one in zip(elsewhere, again, strict=True):
+        found[k] = one
+    return found
+
+
+def _map_on_cluster(
+    call: Callable[..., Any],
+    tasks: Sequence[Any],
+    ahead: int,
+    done: Callable[[int], object],
+    client: Any,
+    **same: Any,
+) -> list[Any]:
+    """Return ``[call(task, **same) for task in tasks]``; no more than so many tasks are handed out at a time."""
+    from distributed import KilledWorker, as_completed
+
     futures: list[Any] = []
-    try:
-        if len(tasks) > 1:
-            # tasks go where their data are: with one copy, several would wait for the worker that has it
-            client.replicate([held])
+
+    def hand_out(some: Sequence[Any]) -> list[Any]:
         # in one message: many short tasks sent one by one would wait for each other
-        count = len(tasks)
-        futures += client.map(
-            _call_on_worker, [function] * count, list(tasks), [held] * count, pure=False, retries=3
-        )
-        for _ in as_completed(futures):
+        futures.extend(client.map(call, list(some), pure=False, retries=3, **same))
+        return futures[-len(some) :]
+
+    try:
+        running = as_completed(hand_out(tasks[:ahead]))
+        for _ in running:
             done(1)
+            if len(futures) < len(tasks):
+                running.update(hand_out(tasks[len(futures) : len(futures) + 1]))
         return list(client.gather(futures))
     except KilledWorker as error:
         client.cancel(futures)
@@ -311,11 +370,25 @@ def _on_cluster(
         raise
 
 
+@dataclass(frozen=True)
+class _NotHere:
+    """What a worker answers that cannot read the file: it is on another machine, or belongs to somebody else."""
+
+
+def _call_if_here(task: Any, *, function: Function, file: str) -> Any:
+    with freed_memory_kept():
+        try:
+            shared = _load(file)
+        except OSError:
+            return _NotHere()
+        return _call(function, task, shared)
+
+
 def _keep(stored: bytes) -> bytes:
     return stored
 
 
-def _call_on_worker(function: Function, task: Any, stored: bytes) -> Any:
+def _call_on_worker(task: Any, *, function: Function, stored: bytes) -> Any:
     with freed_memory_kept():
         return _call(function, task, _read(stored))
 

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import relbounds as rb
+from relbounds import parallel
 from relbounds.linear.noise import fwer, judge
 from relbounds.parallel import Job, chunks, run, run_together
 
@@ -320,3 +321,51 @@ def test_joblib_config_finds_the_cluster(cluster):
     with joblib.parallel_config("dask"):
         found = set(run(process_of, range(6)))
     assert os.getpid() not in found
+
+
+def read_in(task, shared):
+    """Return what was shared, and by which way it came."""
+    return shared.sum() * task, shared.flags.writeable
+
+
+def elsewhere(file):
+    return False
+
+
+def test_workers_of_this_machine_read_one_file_and_others_get_its_contents(cluster, monkeypatch):
+    near = run(read_in, range(5), shared=np.ones(3), client=cluster)
+    assert near == [(3.0 * k, False) for k in range(5)]
+    with monkeypatch.context() as patch:
+        patch.setattr(os.path, "exists", elsewhere)
+        seen = []
+        far = run(read_in, range(5), shared=np.ones(3), client=cluster, progress=seen.append)
+    assert far == [(3.0 * k, True) for k in range(5)] and sum(seen) == 5
+
+
+def test_a_worker_that_came_meanwhile_and_finds_no_file_gets_its_contents(cluster, monkeypatch):
+    @contextlib.contextmanager
+    def gone(shared, dumps):
+        yield "no file of this name"
+
+    monkeypatch.setattr(parallel, "_stored", gone)
+    monkeypatch.setattr(cluster, "run", lambda *args, **kwargs: {})
+    seen = []
+    found = run(read_in, range(5), shared=np.ones(3), client=cluster, progress=seen.append)
+    assert found == [(3.0 * k, True) for k in range(5)] and sum(seen) == 5
+
+
+def test_nothing_is_put_behind_a_long_task(cluster, monkeypatch):
+    """Dask hands a worker its next task ahead: behind a long one it would wait while other workers are idle."""
+    handed, original = [], cluster.map
+
+    def counted(call, tasks, **options):
+        handed.append(len(tasks))
+        return original(call, tasks, **options)
+
+    monkeypatch.setattr(cluster, "map", counted)
+    jobs = [Job(scaled, [7], np.ones(2)), Job(scaled, range(5), np.ones(3))]
+    assert run_together(jobs, client=cluster) == [[14.0], [3.0 * k for k in range(5)]]
+    assert handed == [2, 1, 1, 1, 1]
+    # of tasks that are alike all go in one message
+    run(scaled, range(6), shared=np.ones(3), client=cluster)
+    assert handed[5:] == [6]

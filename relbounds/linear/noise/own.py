@@ -38,7 +38,6 @@ from relbounds.linear.noise.moves import IntArray, make_rows, maps_of
 from relbounds.linear.noise.score import DRAWS, FIRST, enough
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
-    CHUNK,
     FLOOR,
     TIE,
     WIDE,
@@ -67,6 +66,8 @@ CLEAR = 1e-4
 LOOKED = 500
 # How many of them are looked at in one product: a matter of memory.
 AT_ONCE = 50
+# Numbers of one round of draws. After each a term may be given up, so p-values of such terms depend on it.
+ROUND = 6_000_000
 
 
 def own_effects(
@@ -292,7 +293,7 @@ def own_test(
     reached, done = dict.fromkeys(waiting, 0), 0
     while waiting and done < draws:
         widest = max(left.shape[1] for left, _, _ in waiting.values())
-        stop = min(done + max(1, CHUNK // (n * widest)), draws, FIRST if done < FIRST else draws)
+        stop = min(done + max(1, ROUND // (n * widest)), draws, FIRST if done < FIRST else draws)
         maps = maps_of(rows, seed, range(done, stop))
         done = stop
         for t, (left, loads, observed) in list(waiting.items()):

@@ -257,6 +257,8 @@ def _own_p_values(
         ],
         adjust=design.adjust if design.adjust.shape[1] else None,
         cluster=design.cluster,
+        n_jobs=options.n_jobs,
+        client=options.client,
     )
     return {key: found[place[key]] for key in needed}
 

@@ -19,6 +19,7 @@ for others is called strong is at most alpha.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ from relbounds.linear.noise.even import (
     move,
     observed_values,
 )
-from relbounds.linear.noise.moves import IntArray, make_rows, maps_of
+from relbounds.linear.noise.moves import IntArray, Rows, make_rows, maps_of
 from relbounds.linear.noise.score import DRAWS, FIRST, enough
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
@@ -50,7 +51,7 @@ from relbounds.linear.noise.statistics import (
     take_terms,
     to_normal,
 )
-from relbounds.parallel import chunks
+from relbounds.parallel import chunks, run
 
 # Columns that a term is tested beside, at most, as a share of the observations: with more, the model describes chance.
 ROOM = 1 / 5
@@ -68,6 +69,8 @@ LOOKED = 500
 AT_ONCE = 50
 # Numbers of one round of draws. After each a term may be given up, so p-values of such terms depend on it.
 ROUND = 6_000_000
+# Terms that are drawn together, of one width: fixed, so that the pieces of work do not depend on the number of workers.
+PIECE = 5
 
 
 def own_effects(
@@ -81,6 +84,8 @@ def own_effects(
     rng: Sequence[np.random.Generator],
     adjust: FloatArray | None = None,
     cluster: NDArray | None = None,
+    n_jobs: int = 1,
+    client: Any = None,
 ) -> dict[int, float]:
     """Ask of relevant terms whether they have effects of their own, for all of them together.
 
@@ -101,6 +106,8 @@ def own_effects(
         One a response.
     adjust, cluster
         As in `score_test`.
+    n_jobs, client
+        As in `relbounds.parallel.run`.
 
     Returns
     -------
@@ -126,6 +133,8 @@ def own_effects(
             rng=one,
             adjust=adjust,
             cluster=cluster,
+            n_jobs=n_jobs,
+            client=client,
         )
         for response, one in zip(responses, rng, strict=True)
     ]
@@ -234,6 +243,8 @@ def own_test(
     rng: np.random.Generator | int = 0,
     adjust: FloatArray | None = None,
     cluster: NDArray | None = None,
+    n_jobs: int = 1,
+    client: Any = None,
 ) -> dict[int, float]:
     """Ask of some terms whether they have an effect of their own, each beside others.
 
@@ -250,6 +261,8 @@ def own_test(
         The level at which a p-value decides: a term that can no longer reach it is not drawn to the end.
     draws, rng, adjust, cluster
         As in `score_test`.
+    n_jobs, client
+        As in `relbounds.parallel.run`.
 
     Returns
     -------
@@ -277,9 +290,11 @@ def own_test(
         if is_even(terms, rows):
             return _own_of_many(make_table(terms, adjust), response, beside, asked, seed, draws)
     out: dict[int, float] = {}
-    waiting: dict[int, tuple[FloatArray, Loads, float]] = {}
+    tested: dict[int, tuple[FloatArray, FloatArray]] = {}
+    bases = {k: kept_columns(arrays, [k], None, n) for k in {k for others in beside.values() for k in others}}
+    fixed = kept_columns(arrays, [], adjust, n)
     for t, others in beside.items():
-        given = kept_columns(arrays, others, adjust, n)
+        given = np.concatenate([fixed, *(bases[k] for k in others)], axis=1)
         if asked is not None and t not in asked and _says_more(arrays[t], given):
             out[t] = 1.0
             continue
@@ -288,20 +303,45 @@ def own_test(
             continue
         out[t] = 1.0
         if asked is None or t in asked:
-            loads = make_loads(fit_smooth(response, given))
-            waiting[t] = left, loads, float(moved_values(left, loads, np.arange(n)[None])[0])
-    reached, done = dict.fromkeys(waiting, 0), 0
+            tested[t] = left, given
+    widths = sorted({left.shape[1] for left, _ in tested.values()})
+    alike = [[t for t, (left, _) in tested.items() if left.shape[1] == width] for width in widths]
+    pieces = [[some[i] for i in piece] for some in alike for piece in chunks(len(some), PIECE)]
+    found = run(
+        _p_values,
+        [[tested[t] for t in piece] for piece in pieces],
+        shared=(response, rows, seed, draws, level),
+        n_jobs=n_jobs,
+        client=client,
+    )
+    for piece, p in zip(pieces, found, strict=True):
+        out.update(zip(piece, p, strict=True))
+    return out
+
+
+def _p_values(
+    terms: list[tuple[FloatArray, FloatArray]], shared: tuple[Response, Rows, int, int, float]
+) -> list[float]:
+    """Return the p-values of some terms, each given by what is its own and by the columns that it is tested beside."""
+    response, rows, seed, draws, level = shared
+    n, width = terms[0][0].shape
+    loads = [make_loads(fit_smooth(response, given)) for _, given in terms]
+    observed = [
+        float(moved_values(left, own, np.arange(n)[None])[0])
+        for (left, _), own in zip(terms, loads, strict=True)
+    ]
+    p, reached, waiting, done = [1.0] * len(terms), [0] * len(terms), list(range(len(terms))), 0
     while waiting and done < draws:
-        widest = max(left.shape[1] for left, _, _ in waiting.values())
-        stop = min(done + max(1, ROUND // (n * widest)), draws, FIRST if done < FIRST else draws)
+        stop = min(done + max(1, ROUND // (n * width)), draws, FIRST if done < FIRST else draws)
         maps = maps_of(rows, seed, range(done, stop))
         done = stop
-        for t, (left, loads, observed) in list(waiting.items()):
-            reached[t] += int(np.sum(moved_values(left, loads, maps) >= observed * (1 - TIE)))
-            out[t] = (1 + reached[t]) / (1 + done)
-            if 1 + reached[t] > level * (1 + draws) + TIE:
-                del waiting[t]
-    return out
+        for i in list(waiting):
+            values = moved_values(terms[i][0], loads[i], maps)
+            reached[i] += int(np.sum(values >= observed[i] * (1 - TIE)))
+            p[i] = (1 + reached[i]) / (1 + done)
+            if 1 + reached[i] > level * (1 + draws) + TIE:
+                waiting.remove(i)
+    return p
 
 
 def _says_more(own: FloatArray, given: FloatArray) -> bool:

@@ -183,3 +183,16 @@ def test_terms_that_are_not_asked_for_count_unless_they_are_copies():
     # a quick look decides for those that are not asked for, and must say the same of copies and of constants
     assert set(whole) == set(some) == {1, 3, 4}
     assert some == {1: whole[1], 3: 1.0, 4: 1.0}
+
+
+def test_effects_of_their_own_are_the_same_with_two_workers():
+    """Terms of different widths, in several pieces."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(120, 8))
+    blocks = [*(x[:, [j]] for j in range(6)), x[:, 6:], np.eye(3)[rng.integers(3, size=120)]]
+    y = np.digitize(x[:, :6].sum(axis=1) + x[:, 6] + rng.normal(size=120), [-1.0, 1.0])
+    beside = {t: [k for k in range(8) if k != t] for t in range(8)}
+    one, two = (
+        own_test(blocks, Response("ordinal", y.astype(float)), beside, n_jobs=jobs) for jobs in (1, 2)
+    )
+    assert one == two and len(one) == 8 and min(one.values()) < 0.05

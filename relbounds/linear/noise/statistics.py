@@ -28,8 +28,8 @@ EVEN = 1e-10
 # Directions that carry less than this share of a column's information are left out of what kept terms take from it:
 # moves a statistic by half as much, and saves a product each.
 SLIGHT = 1e-3
-# Numbers that one chunk of statistics may hold: a matter of memory (16 MB) and of nothing else.
-CHUNK = 2_000_000
+# Numbers that one chunk of statistics may hold: a matter of memory (8 MB) and of nothing else.
+CHUNK = 1_000_000
 # Columns of a term above which its information uses the mean weight: pairs of columns grow with the square.
 WIDE = 40
 
@@ -421,7 +421,7 @@ def chunk_of(loads: Loads, more: int = 0) -> int:
     --------
     >>> from relbounds.linear.noise.smooth import Response, fit_smooth
     >>> chunk_of(make_loads(fit_smooth(Response("binary", np.arange(1000) % 2))))
-    660
+    330
     """
     n, s, m = loads.cross.shape
     each = n * (s * (1 + m) + s * s + 1) + more

@@ -10,7 +10,7 @@ import numpy as np
 from relbounds.solver.columns import Columns, put_columns, stack_columns
 from relbounds.solver.engines.dispatch import push_columns, ranges
 from relbounds.solver.polytope import Polytope, Ranges
-from relbounds.solver.races import Gone, push_several, without_several
+from relbounds.solver.races import Begun, Gone, begin_several, push_several, without_several
 from relbounds.solver.replaced import Without, without_each
 from relbounds.solver.tolerances import PROMISED
 
@@ -43,15 +43,44 @@ def push_changes(
         assert not isinstance(without, Gone)
         pushed = push_columns(polytope, stack_columns(changes, polytope.model), solver, without)
         return [_entry(pushed, slice(i, i + 1)) for i in range(len(changes))]
-    found: list[Ranges | None] = [None] * len(changes)
     if len({len(change.variables) for change in changes}) == 1:
-        together = _together(polytope, changes, without if isinstance(without, Gone) else None)
-        size = PROMISED * polytope.size
-        found = [one if one is not None and np.all(one.gap <= size) else None for one in together]
-    for i in [i for i, one in enumerate(found) if one is None]:
-        own = replace(polytope, model=put_columns(polytope.model, changes[i]))
-        found[i] = ranges(own, changes[i].variables, solver)
-    return [one for one in found if one is not None]
+        begun = begin_changes(polytope, changes, without if isinstance(without, Gone) else None)
+        if begun is not None:
+            return push_begun(polytope, begun, solver)
+    return [_alone(polytope, change, solver) for change in changes]
+
+
+def begin_changes(polytope: Polytope, changes: Sequence[Columns], gone: Gone | None) -> Begun | None:
+    """Return which changes of equally many variables leave a point, and where pushes begin; None if that is not told.
+
+    Examples
+    --------
+    >>> from relbounds.solver.columns import new_columns
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1), inner=np.zeros(1))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
+    >>> changes = [new_columns((0,), np.ones((1, 1))), new_columns((0,), np.zeros((1, 1)))]
+    >>> begin_changes(tope, changes, leave_out(tope, np.zeros((1, 1), dtype=int))).feasible.tolist()
+    [True, False]
+    """
+    columns = stack_columns(changes, polytope.model).filled(polytope.model)
+    return begin_several(polytope, columns, gone)
+
+
+def push_begun(polytope: Polytope, begun: Begun, solver: str = "cvxopt") -> list[Ranges]:
+    """Return the ranges of the changed variables, as :func:`push_changes` does."""
+    together, size = push_several(polytope, begun), PROMISED * polytope.size
+    width = begun.replaced.index.shape[1]
+    found = [_entry(together, slice(i * width, (i + 1) * width)) for i in range(len(begun))]
+    return [
+        one if np.all(one.gap <= size) else _alone(polytope, begun.replaced.take(np.array([i])), solver)
+        for i, one in enumerate(found)
+    ]
+
+
+def _alone(polytope: Polytope, change: Columns, solver: str) -> Ranges:
+    """Answer one change by a program of its own."""
+    return ranges(replace(polytope, model=put_columns(polytope.model, change)), change.variables, solver)
 
 
 def leave_out(polytope: Polytope, index: np.ndarray) -> Without | Gone | None:
@@ -68,16 +97,6 @@ def leave_out(polytope: Polytope, index: np.ndarray) -> Without | Gone | None:
     if polytope.model.inner is not None:
         return without_several(polytope, index)
     return without_each(polytope, index[:, 0].tolist()) if index.shape[1] == 1 else None
-
-
-def _together(polytope: Polytope, changes: Sequence[Columns], gone: Gone | None) -> list[Ranges | None]:
-    """Answer changes of equally many variables in one batch; None where that did not settle one."""
-    columns = stack_columns(changes, polytope.model).filled(polytope.model)
-    found = push_several(polytope, columns, columns.index, gone)
-    if found is None:
-        return [None] * len(changes)
-    width = columns.index.shape[1]
-    return [_entry(found, slice(i * width, (i + 1) * width)) for i in range(len(changes))]
 
 
 def _entry(found: Ranges, here: slice) -> Ranges:

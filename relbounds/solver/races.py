@@ -9,7 +9,7 @@ as long as the feature's variables are 0 its column does not matter, so that the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,15 +121,66 @@ def _join(states: list[State]) -> State:
     return State(v, S, Z, weight, price, states[0].cuts, np.zeros(len(v), dtype=int), np.arange(len(v)))
 
 
-def push_several(
-    polytope: Polytope, replaced: Columns, asked: np.ndarray, gone: Gone | None = None
-) -> Ranges | None:
-    """Return the ranges of some variables, for each problem with k replaced columns; None if no start is known.
+@dataclass(frozen=True)
+class Begun:
+    """Sets with replaced columns, and a middle of each, from which its ends are pushed.
 
-    Where a point of the set does without the variables asked for, the range farthest from 0 is exact, and every other
-    end is only known to be nearer to 0; both ends reach 0 at least. Otherwise all ends are exact. `gap` is what
-    multipliers prove from the original data: no end of a problem's ranges lies farther out than the farthest value
-    by more than that.
+    Parameters
+    ----------
+    replaced : Columns
+        The columns that change, by problem, in the units of the polytope.
+    which : ndarray of int, shape (B,)
+        The centre each problem starts from; -1 where its set is empty.
+    unused : ndarray of bool, shape (B,)
+        Whether that centre does without the variables whose columns are replaced.
+    centre : State
+        The centres, in core units.
+    columns : Columns
+        The columns of each centre's problem, in core units.
+    """
+
+    replaced: Columns
+    which: np.ndarray
+    unused: np.ndarray
+    centre: State
+    columns: Columns
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    @property
+    def feasible(self) -> np.ndarray:
+        """Whether each set has a point."""
+        found: np.ndarray = self.which >= 0
+        return found
+
+    def take(self, some: np.ndarray) -> Begun:
+        """Return some of the problems, with the centres they need."""
+        which = self.which[some]
+        kept, place = np.unique(which[which >= 0], return_inverse=True)
+        which[which >= 0] = place
+        centre, columns = self.centre.take(kept), self.columns.take(kept)
+        return Begun(self.replaced.take(some), which, self.unused[some], centre, columns)
+
+
+def join_begun(parts: Sequence[Begun]) -> Begun:
+    """Return the problems of several runs as those of one."""
+    counts = np.cumsum([0, *(len(one.centre.v) for one in parts)])
+    which = [np.where(one.which >= 0, one.which + n, -1) for one, n in zip(parts, counts[:-1], strict=True)]
+    return Begun(
+        stack_columns([one.replaced for one in parts]),
+        np.concatenate(which),
+        np.concatenate([one.unused for one in parts]),
+        _join([one.centre for one in parts]),
+        stack_columns([one.columns for one in parts]),
+    )
+
+
+def begin_several(polytope: Polytope, replaced: Columns, gone: Gone | None = None) -> Begun | None:
+    """Return a middle of each set with replaced columns, where it has one; None if no start is known.
+
+    A point that does without the variables serves every problem that replaces their columns. Where there is none, each
+    problem may have one with the columns that took their place.
 
     Parameters
     ----------
@@ -137,15 +188,8 @@ def push_several(
         The set of the unchanged data; its budgets are kept.
     replaced : Columns
         The columns that change, by problem.
-    asked : ndarray of int, shape (B, a)
-        Whose ranges are asked for.
     gone : Gone, optional
         What is left without the variables; worked out here if not given, or not for all of them.
-
-    Returns
-    -------
-    Ranges
-        Of ``B * a`` variables, problem by problem.
 
     Examples
     --------
@@ -153,109 +197,16 @@ def push_several(
     >>> from relbounds.solver.model import make_model
     >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1), inner=np.zeros(1))
     >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
-    >>> found = push_several(tope, new_columns((0,), np.ones((1, 1))), np.zeros((1, 1), dtype=int))
-    >>> np.round(found.upper, 5).tolist()
-    [1.0]
+    >>> begin_several(tope, new_columns((0,), np.zeros((1, 1)))).feasible.tolist()
+    [False]
     """
     if gone is None or not gone.number.keys() >= set(map(tuple, replaced.index.tolist())):
         gone = without_several(polytope, np.unique(replaced.index, axis=0))
     if gone is None:
         return None
-    reduced = gone.reduced
-    columns = reduced.columns(replaced)
-    starts = _starts(gone, replaced.index, columns)
-    good = starts.which >= 0
-    a = asked.shape[1]
-    owner = np.repeat(np.flatnonzero(good), 2 * a)
-    d = np.zeros((owner.size, polytope.model.q))
-    variables = np.repeat(asked[good].ravel(), 2)
-    d[np.arange(owner.size), variables] = np.tile([-1.0, 1.0], owner.size // 2)
-    value, bound = np.full(owner.size, np.nan), np.full(owner.size, np.nan)
-    pending = np.arange(owner.size)
-    # whole problems together, as many of them as a run has room for
-    step = 2 * a * max(1, chunk_size(reduced.core.h.size + reduced.core.a.size) // (2 * a))
-    for raced in (True, False):
-        for first in range(0, pending.size, step):
-            here = pending[first : first + step]
-            who = owner[here]
-            group = np.where(starts.unused[who], who, -1) if raced else np.full(who.size, -1)
-            state = _push(reduced, starts, columns.take(who), who, d[here], group, FINE * polytope.size)
-            anchor = reduced.back(starts.centre.v[starts.which[who]])
-            points, kept = inside(polytope, reduced.back(state.v), anchor, replaced.take(who))
-            value[here] = np.where(kept, np.einsum("bq,bq->b", points, d[here]), np.nan)
-            duals = reduced.duals(state.z4, state.alpha, state.lam)
-            bound[here] = dual_bound(polytope, d[here], duals, replaced.take(who))
-        found = _ranges(value.reshape(-1, 2 * a), bound.reshape(-1, 2 * a), good, starts.unused[good])
-        # multipliers of an end given up early may prove little where the set is thin: drive all of them home
-        open_ = ~(found.gap.reshape(-1, a).max(axis=1) <= PROMISED * polytope.size)
-        pending = np.flatnonzero(open_[owner])
-        if not pending.size:
-            break
-    return found
-
-
-def _push(
-    reduced: Reduced,
-    starts: _Starts,
-    columns: Columns,
-    who: np.ndarray,
-    d: np.ndarray,
-    group: np.ndarray,
-    tolerance: float,
-) -> State:
-    """Push problems `who` along directions, from their centres."""
-    core = reduced.core
-    directions = d[:, reduced.free] * reduced.unit
-    start = aimed(core, starts.centre, starts.which[who], directions, starts.columns)
-    stop = race(directions, group)
-    return interior.solve(core, directions, start, np.full(who.size, tolerance), columns=columns, stop=stop)
-
-
-def _ranges(value: np.ndarray, bound: np.ndarray, good: np.ndarray, unused: np.ndarray) -> Ranges:
-    """Put values and bounds of both ends of each variable, problem by problem, together."""
-    B, a = good.size, value.shape[1] // 2
-    farthest = np.max(value, axis=1, initial=-np.inf, keepdims=True)
-    open_ = np.where(
-        unused[:, None], np.max(bound - farthest, axis=1, initial=0.0, keepdims=True), bound - value
-    )
-    value = np.where(unused[:, None], np.maximum(value, 0.0), value)
-    lower, upper, gap = np.full((B, a), np.nan), np.full((B, a), np.nan), np.zeros((B, a))
-    lower[good], upper[good] = -value[:, 0::2], value[:, 1::2]
-    gap[good] = np.maximum(np.maximum(open_[:, 0::2], open_[:, 1::2]), 0.0)
-    return Ranges(lower.ravel(), upper.ravel(), gap.ravel(), np.repeat(good, a), ("batch",) * (B * a))
-
-
-@dataclass(frozen=True)
-class _Starts:
-    """Centres of some sets with replaced columns.
-
-    Parameters
-    ----------
-    centre : State
-        The centres, in core units.
-    columns : Columns
-        The columns of each centre's problem.
-    which : ndarray of int, shape (B,)
-        The centre each problem starts from; -1 where its set is empty.
-    unused : ndarray of bool, shape (B,)
-        Whether the centre does without the variables whose columns are replaced.
-    """
-
-    centre: State
-    columns: Columns
-    which: np.ndarray
-    unused: np.ndarray
-
-
-def _starts(gone: Gone, index: np.ndarray, columns: Columns) -> _Starts:
-    """Return the middle of each problem's set.
-
-    A point that does without the variables serves every problem that replaces their columns. Where there is none, each
-    problem may have one with the columns that took their place.
-    """
     core = gone.reduced.core
-    number = gone.number
-    feature = np.array([number[tuple(row)] for row in index.tolist()])
+    columns, number = gone.reduced.columns(replaced), gone.number
+    feature = np.array([number[tuple(row)] for row in replaced.index.tolist()])
     which = gone.place[feature]
     unused = which >= 0
     open_ = np.flatnonzero(~unused)
@@ -273,7 +224,98 @@ def _starts(gone: Gone, index: np.ndarray, columns: Columns) -> _Starts:
         centres.append(centred(core, points[fit], kept[-1]))
         which[here[fit]] = count + np.arange(int(fit.sum()))
         count += int(fit.sum())
-    return _Starts(_join(centres), stack_columns(kept), which, unused)
+    return Begun(replaced, which, unused, _join(centres), stack_columns(kept))
+
+
+def push_several(polytope: Polytope, begun: Begun) -> Ranges:
+    """Return the ranges of the variables whose columns are replaced, for each problem.
+
+    Where a point of the set does without them, the range farthest from 0 is exact, and every other end is only known to
+    be nearer to 0; both ends reach 0 at least. Otherwise all ends are exact. `gap` is what multipliers prove from the
+    original data: no end of a problem's ranges lies farther out than the farthest value by more than that.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set of the unchanged data; its budgets are kept.
+    begun : Begun
+        The problems, each with k replaced columns.
+
+    Returns
+    -------
+    Ranges
+        Of ``B * k`` variables, problem by problem.
+
+    Examples
+    --------
+    >>> from relbounds.solver.columns import new_columns
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1), inner=np.zeros(1))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
+    >>> found = push_several(tope, begin_several(tope, new_columns((0,), np.ones((1, 1)))))
+    >>> np.round(found.upper, 5).tolist()
+    [1.0]
+    """
+    reduced, replaced, good = reduce(polytope), begun.replaced, begun.feasible
+    columns = reduced.columns(replaced)
+    k = replaced.index.shape[1]
+    owner = np.repeat(np.flatnonzero(good), 2 * k)
+    d = np.zeros((owner.size, polytope.model.q))
+    variables = np.repeat(replaced.index[good].ravel(), 2)
+    d[np.arange(owner.size), variables] = np.tile([-1.0, 1.0], owner.size // 2)
+    value, bound = np.full(owner.size, np.nan), np.full(owner.size, np.nan)
+    pending = np.arange(owner.size)
+    # whole problems together; few of them are pushed to the end, so that twice as many directions as usual go well
+    step = 2 * k * max(1, chunk_size(reduced.core.h.size + reduced.core.a.size) // k)
+    for raced in (True, False):
+        for first in range(0, pending.size, step):
+            here = pending[first : first + step]
+            who = owner[here]
+            group = np.where(begun.unused[who], who, -1) if raced else np.full(who.size, -1)
+            state = _push(reduced, begun, columns.take(who), who, d[here], group, FINE * polytope.size)
+            anchor = reduced.back(begun.centre.v[begun.which[who]])
+            points, kept = inside(polytope, reduced.back(state.v), anchor, replaced.take(who))
+            value[here] = np.where(kept, np.einsum("bq,bq->b", points, d[here]), np.nan)
+            duals = reduced.duals(state.z4, state.alpha, state.lam)
+            bound[here] = dual_bound(polytope, d[here], duals, replaced.take(who))
+        found = _ranges(value.reshape(-1, 2 * k), bound.reshape(-1, 2 * k), good, begun.unused[good])
+        # multipliers of an end given up early may prove little where the set is thin: drive all of them home
+        open_ = ~(found.gap.reshape(-1, k).max(axis=1) <= PROMISED * polytope.size)
+        pending = np.flatnonzero(open_[owner])
+        if not pending.size:
+            break
+    return found
+
+
+def _push(
+    reduced: Reduced,
+    begun: Begun,
+    columns: Columns,
+    who: np.ndarray,
+    d: np.ndarray,
+    group: np.ndarray,
+    tolerance: float,
+) -> State:
+    """Push problems `who` along directions, from their centres."""
+    core = reduced.core
+    directions = d[:, reduced.free] * reduced.unit
+    start = aimed(core, begun.centre, begun.which[who], directions, begun.columns)
+    stop = race(directions, group)
+    return interior.solve(core, directions, start, np.full(who.size, tolerance), columns=columns, stop=stop)
+
+
+def _ranges(value: np.ndarray, bound: np.ndarray, good: np.ndarray, unused: np.ndarray) -> Ranges:
+    """Put values and bounds of both ends of each variable, problem by problem, together."""
+    B, a = good.size, value.shape[1] // 2
+    farthest = np.max(value, axis=1, initial=-np.inf, keepdims=True)
+    open_ = np.where(
+        unused[:, None], np.max(bound - farthest, axis=1, initial=0.0, keepdims=True), bound - value
+    )
+    value = np.where(unused[:, None], np.maximum(value, 0.0), value)
+    lower, upper, gap = np.full((B, a), np.nan), np.full((B, a), np.nan), np.zeros((B, a))
+    lower[good], upper[good] = -value[:, 0::2], value[:, 1::2]
+    gap[good] = np.maximum(np.maximum(open_[:, 0::2], open_[:, 1::2]), 0.0)
+    return Ranges(lower.ravel(), upper.ravel(), gap.ravel(), np.repeat(good, a), ("batch",) * (B * a))
 
 
 def race(d: np.ndarray, group: np.ndarray) -> Callable[[State, np.ndarray, np.ndarray], np.ndarray]:

@@ -197,7 +197,7 @@ def test_probes_of_several_variables_are_certified(residual, tolerance, delta, s
     """All probes in one run: the farthest end is that of a program of its own, and multipliers prove it."""
     from relbounds.solver.changes import leave_out, push_changes
     from relbounds.solver.columns import put_columns
-    from relbounds.solver.races import push_several, without_several
+    from relbounds.solver.races import begin_several, push_several, without_several
     from relbounds.solver.whole_program import full_lp
 
     # little noise leaves no loss, and a set of next to no width
@@ -230,11 +230,11 @@ def test_probes_of_several_variables_are_certified(residual, tolerance, delta, s
                     assert abs(one.max() - other.max()) <= 2e-6 * tope.size
                 assert (found.gap <= 1e-6 * tope.size).all()
     one = changes[0]
-    several = push_several(tope, one, one.index)
-    assert several is not None and several.solver == ("batch",) * len(one.variables)
+    several = push_several(tope, begin_several(tope, one))
+    assert several.solver == ("batch",) * len(one.variables)
     # what was worked out for other features is of no use here
-    other = push_several(tope, one, one.index, without_several(tope, every[every[:, 0] != one.index[0, 0]]))
-    assert other is not None
+    gone = without_several(tope, every[every[:, 0] != one.index[0, 0]])
+    other = push_several(tope, begin_several(tope, one, gone))
     np.testing.assert_array_equal(other.upper, several.upper)
     np.testing.assert_array_equal(other.feasible, several.feasible)
 

@@ -27,9 +27,10 @@ from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.seeds import stream
-from relbounds.solver.changes import leave_out, push_changes
+from relbounds.solver.changes import begin_changes, leave_out, push_begun, push_changes
 from relbounds.solver.columns import join_columns, put_columns
 from relbounds.solver.polytope import Polytope, Ranges
+from relbounds.solver.races import Begun, Gone, join_begun
 
 # Draws per task: a matter of the problem's size alone, so that the work never depends on the number of workers.
 CHUNK, LARGE_CHUNK, LARGE = 100, 10, 1_000_000
@@ -82,8 +83,6 @@ def _pooled(source: Source, columns: Sequence[int]) -> Population:
     """Permute columns drawn at random until enough of them give a non-empty set."""
     options, polytope, part = source.options, source.polytope, source.part
     most = MOST_DRAWS * options.probes
-    lower: list[float] = []
-    upper: list[float] = []
     draws = infeasible = 0
     size = LARGE_CHUNK if polytope.model.G.size + polytope.model.A.size > LARGE else CHUNK
     # what is left without a feature decides most of its probes, so it is worked out once
@@ -93,33 +92,47 @@ def _pooled(source: Source, columns: Sequence[int]) -> Population:
         picked = {columns[_pick(options.seed, part, draw, len(columns))[0]] for draw in range(options.probes)}
         looked_at = [k for k in columns if k in picked]
     without = leave_out(polytope, np.array([source.spec.variables(part, k) for k in looked_at]))
+    shared = (source, tuple(columns), without)
+    found: list[Ranges] = []
+    waiting: list[Begun] = []
     with stage(f"probes, {part}", options.probes, options.progress) as done:
-        while len(lower) < options.probes and draws < most:
-            # as many as should do, going by the share that was feasible so far
-            rate = max(len(lower) / draws, 0.1) if draws else 1.0
-            wave = min(math.ceil((options.probes - len(lower)) / rate), most - draws)
-            tasks = [range(draws + piece.start, draws + piece.stop) for piece in chunks(wave, size)]
-            pieces = run(
-                _probe,
-                tasks,
-                shared=(source, tuple(columns), without),
-                n_jobs=options.n_jobs,
-                client=options.client,
-            )
-            draws += wave
-            found = [one for piece in pieces for one in piece if one.feasible.all()]
-            infeasible += wave - len(found)
-            done(len(found))
-            for one in found:
-                small, large = _relevance(one, source)
-                lower.append(small)
-                upper.append(large)
-    if len(upper) < RARE * draws / len(columns):
+        while len(found) < options.probes and (waiting or draws < most):
+            count = len(found) + sum(len(one) for one in waiting)
+            new: list[Ranges] = []
+            if count < options.probes and draws < most:
+                # as many as should do, going by the share that was feasible so far
+                rate = max(count / draws, 0.1) if draws else 1.0
+                wave = min(math.ceil((options.probes - count) / rate), most - draws)
+                tasks = [range(draws + piece.start, draws + piece.stop) for piece in chunks(wave, size)]
+                pieces = run(_probe, tasks, shared=shared, n_jobs=options.n_jobs, client=options.client)
+                draws += wave
+                waiting += [piece for piece in pieces if isinstance(piece, Begun)]
+                tried = wave - sum(len(piece) for piece in pieces if isinstance(piece, Begun))
+            else:
+                # sets that have a point wait until there are enough of them: all together are pushed quickest
+                begun = join_begun(waiting).take(np.arange(min(count, options.probes) - len(found)))
+                waiting = []
+                parts = [begun.take(np.array(piece)) for piece in chunks(len(begun), size)]
+                pieces = run(
+                    _push,
+                    parts,
+                    shared=(polytope, options.solver),
+                    n_jobs=options.n_jobs,
+                    client=options.client,
+                )
+                tried = len(begun)
+            new = [
+                one for piece in pieces if not isinstance(piece, Begun) for one in piece if one.feasible.all()
+            ]
+            infeasible += tried - len(new)
+            done(len(new))
+            found += new
+    relevance = np.array([_relevance(one, source) for one in found[: options.probes]]).reshape(-1, 2)
+    if len(found) < RARE * draws / len(columns):
         # Had one feature been dispensable, every probe of it would have been feasible. These few are permutations that
         # happen to resemble the feature: no noise.
-        lower, upper = [], []
-    wanted = options.probes
-    return Population(np.array(lower[:wanted]), np.array(upper[:wanted]), draws, infeasible)
+        relevance = relevance[:0]
+    return Population(relevance[:, 0], relevance[:, 1], draws, infeasible)
 
 
 def _relevance(found: Ranges, source: Source) -> tuple[float, float]:
@@ -140,7 +153,8 @@ def _pick(seed: int, part: str, draw: int, count: int) -> tuple[int, np.random.G
     return int(rng.integers(count)), rng
 
 
-def _probe(task: range, shared: tuple) -> list[Ranges]:
+def _probe(task: range, shared: tuple) -> list[Ranges] | Begun:
+    """Return what permuted columns reach; or, where it takes two steps, the sets among theirs that have a point."""
     source, columns, without = shared
     X, spec = source.columns, source.spec
     changes = []
@@ -149,7 +163,15 @@ def _probe(task: range, shared: tuple) -> list[Ranges]:
         order = rng.permutation(len(X))
         rng.integers(1)
         changes.append(spec.change(source.part, columns[place], X[order, columns[place]]))
+    if isinstance(without, Gone):
+        begun = begin_changes(source.polytope, changes, without)
+        assert begun is not None
+        return begun.take(np.flatnonzero(begun.feasible))
     return push_changes(source.polytope, changes, source.options.solver, without)
+
+
+def _push(begun: Begun, shared: tuple[Polytope, str]) -> list[Ranges]:
+    return push_begun(shared[0], begun, shared[1])
 
 
 def _of_term(source: Source, term: DesignTerm) -> Population:

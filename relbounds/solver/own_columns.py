@@ -161,7 +161,7 @@ class Narrow:
         room = 0.5 * self.pen - np.abs(self.proof.pushed[here])
         with np.errstate(all="ignore"):
             added = np.max(self.over(at) / room, axis=1, initial=0.0)
-        return added * self.proof.left[here]
+        return at.lift * added * self.proof.left[here]
 
 
 def narrowed(

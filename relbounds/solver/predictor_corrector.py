@@ -69,6 +69,8 @@ class Core:
 
 # Iterations at most: a run that takes them all was ended by rounding.
 MOST = 80
+# Multipliers count as such of a direction when no more than this share of it is missing.
+MOST_MISSING = 0.9
 # Just below the largest block that the GNU allocator learns from.
 KEPT_BYTES = 31 * 2**20
 # Bytes of the matrices of directions that are factored together, and how many these are at least.
@@ -101,6 +103,8 @@ class State:
         The number of each direction in the run it belongs to.
     own : ndarray, shape (B, R), or None
         Prices of the loss rows where these differ by problem, in the place of the common ones.
+    lift : ndarray, shape (B,), or float
+        As many times of the multipliers prove most of the whole direction, while a rule looks at a state.
     """
 
     v: np.ndarray
@@ -112,6 +116,7 @@ class State:
     iterations: np.ndarray
     which: np.ndarray
     own: np.ndarray | None = None
+    lift: np.ndarray | float = 1.0
 
     def __getattr__(self, name: str) -> np.ndarray:
         """Return one part of the slacks or multipliers by its name."""
@@ -133,6 +138,12 @@ class State:
         """Write another state's directions into this one."""
         for name in ("v", "S", "Z", "weight", "price", "iterations"):
             getattr(self, name)[where] = getattr(other, name)
+
+    def scale(self, times: np.ndarray) -> None:
+        """Multiply all multipliers, in place."""
+        self.Z *= times[:, None]
+        self.weight *= times
+        self.price *= times
 
     def products(self) -> np.ndarray:
         """Return the sum of complementarity products: the duality gap once dual residuals are 0."""
@@ -441,27 +452,28 @@ def _iterate(
     stop: Stop | None,
     most: int,
 ) -> State:
-    s = core.pen.size
     count = core.count
     out = start.take(np.arange(len(d)))
     at, live = start, np.arange(len(d))
+    budgeted = _is_budgeted(core, start)
     for round_ in range(most + 1):
         gap = at.products()
         residual = residual_of(core, at, d, columns)
-        lack = np.max(np.abs(residual[:, :s]) / core.pen, axis=1, initial=0.0) * (at.t @ core.pen)
-        lack += np.sum(np.abs(residual[:, s:]) * (np.abs(at.v[:, s:]) + 1e-3), axis=1)
-        done = (gap <= tolerance) & (lack <= tolerance) | ~np.isfinite(gap + lack)
+        at.lift, open_, lack = _left_open(core, at, d, gap, residual, budgeted)
+        done = (open_ <= tolerance) & (lack <= tolerance) | ~np.isfinite(gap + lack)
         # what is then left of the residual is rounding, which no further step takes away
         done |= gap <= STALLED * tolerance
         if stop is not None:
-            done |= stop(at, gap, lack)
+            done |= stop(at, open_, lack)
         if round_ == most:
             done[:] = True
         if done.any():
             at.iterations[:] = round_
             # a broken step leaves the last sound state in place
             sound = done & np.isfinite(gap + lack)
-            out.put(live[sound], at.take(sound))
+            ended = at.take(sound)
+            ended.scale(at.lift[sound])
+            out.put(live[sound], ended)
             keep = ~done
             if not keep.any():
                 break
@@ -472,6 +484,41 @@ def _iterate(
             out.put(live, at)
         _advance(core, at, gap / count, residual, columns, count)
     return out
+
+
+def _is_budgeted(core: Core, at: State) -> bool:
+    """Return whether norm and loss cost nothing but what budgets make them cost: multipliers may then be scaled."""
+    free = np.allclose(at.weight, at.lam @ core.p, rtol=1e-9, atol=0.0)
+    return free and np.allclose(at.price, at.lam @ core.l, rtol=1e-9, atol=0.0)
+
+
+def _left_open(
+    core: Core, at: State, d: np.ndarray, gap: np.ndarray, residual: np.ndarray, budgeted: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a scale of the multipliers, and what these then leave open: the gap, and what stationarity lacks.
+
+    On the way multipliers balance only a share of the direction, and nothing else is amiss. As many times of them as
+    make up the whole of it prove its optimum far better than these multipliers and what they lack do.
+    """
+    norm = at.t @ core.pen
+    scale, lack = np.ones(len(gap)), _lack(core, at, residual, norm)
+    square = _dot(d, d)
+    if not (budgeted and square.all()):
+        return scale, gap, lack
+    missing = np.minimum(-_dot(residual, d) / square, MOST_MISSING)
+    more = 1.0 / (1.0 - missing)
+    rest = _lack(core, at, residual + missing[:, None] * d, norm)
+    better = (missing > 0) & (more * (gap + rest) < gap + lack)
+    scale[better] = more[better]
+    return scale, scale * gap, np.where(better, scale * rest, lack)
+
+
+def _lack(core: Core, at: State, residual: np.ndarray, norm: np.ndarray) -> np.ndarray:
+    """Return what a dual residual may make of models whose norm is `norm`, and of the free variables as they are."""
+    s = core.pen.size
+    lack = np.maximum.reduce(np.abs(residual[:, :s]) / core.pen, axis=1, initial=0.0) * norm
+    lack += np.add.reduce(np.abs(residual[:, s:]) * (np.abs(at.v[:, s:]) + 1e-3), axis=1)
+    return np.asarray(lack)
 
 
 def _advance(

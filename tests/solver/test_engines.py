@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from problems import FAMILIES, KINDS, feature_directions, plain_max, random_model, random_polytope, stacked
 
 from relbounds.errors import OptionError
+from relbounds.solver import goals, starts
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.engines import dispatch
@@ -230,3 +231,30 @@ def test_a_residual_of_rounding_does_not_keep_a_direction_going(monkeypatch):
     found = interior.solve(core, d, start, np.full(1, 1e-10))
     assert len(seen) < 40
     assert found.v[0, 0] == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_an_iterate_leaves_open_is_never_exceeded(seed, tolerance):
+    polytope, _ = random_polytope(seed, delta=0.2, tolerance=tolerance)
+    reduced = reduce(polytope)
+    d = feature_directions(polytope.model)
+    most = np.array([plain_max(polytope, one) for one in d])
+    own = d[:, reduced.free] * reduced.unit
+    inside = starts.prepare(polytope).v[None, :]
+    centre = centred(reduced.core, inside, None)
+    start = aimed(reduced.core, centre, np.zeros(len(d), dtype=int), own, None)
+    lifted = []
+
+    def rule(at, gap, lack):
+        value = np.einsum("bq,bq->b", at.v, own[at.which])
+        assert (value + gap + goals.OPEN * lack >= most[at.which] - 1e-9 * polytope.size).all()
+        lifted.append(np.max(at.lift))
+        return np.zeros(len(value), dtype=bool)
+
+    found = interior.solve(reduced.core, own, start, np.full(len(d), 1e-9 * polytope.size), stop=rule)
+    assert max(lifted) > 1.2
+    value = np.einsum("bq,bq->b", found.v, own)
+    np.testing.assert_allclose(value, most, atol=1e-6 * polytope.size)
+    # what was lifted when a direction ended is so in its state
+    assert np.max(np.abs(interior.residual_of(reduced.core, found, own, None))) < 1e-6

@@ -25,8 +25,8 @@ from relbounds.solver.stack import Stack
 from relbounds.solver.starts import room_of, strictly
 from relbounds.solver.tolerances import NO_LOSS, TOUCHING
 
-# Entries of one array of a run of directions.
-ENTRIES = 60_000
+# Entries of one array of a run of directions: with more the arrays of an iteration leave the cache.
+ENTRIES = 25_000
 # Below this many rows nothing is gained by leaving any out.
 SMALL = 100
 # Rows count as active within this many standard widths of a set, seen from its middle.

@@ -14,6 +14,9 @@ from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, is_lossless
 from relbounds.solver.tolerances import FAR, PROMISED, ROUNDING
 
+# Rows that are looked at in one go where no product asks for all: a matter of memory and of nothing else.
+ROWS = 50_000
+
 
 def slopes_of(polytope: Polytope, columns: Columns | None) -> np.ndarray:
     """Return the linear part of the loss, shape (q,) or one row per problem where it changes."""
@@ -334,10 +337,7 @@ def largest_values(polytope: Polytope) -> np.ndarray:
     with np.errstate(all="ignore"):
         largest = np.where(model.penalty > 0, reach / model.penalty, np.inf)
         slack = np.where(model.c > 0, budget / model.c, np.inf)
-        step = (
-            np.max(np.where(model.penalty > 0, np.abs(model.G) / model.penalty, 0.0), axis=1, initial=0.0)
-            * reach
-        )
+        step = _most_a_unit(model.G, model.penalty) * reach
     free = np.flatnonzero(model.penalty <= 0)
     if model.linear.any():
         slack = np.full(slack.shape, np.inf)
@@ -356,3 +356,14 @@ def largest_values(polytope: Polytope) -> np.ndarray:
             largest[j] = FAR * (at + (model.height / size if size > 0 else 0.0))
     box = np.maximum(np.abs(model.lower), np.abs(model.upper))
     return np.minimum(largest, box)
+
+
+def _most_a_unit(G: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    """Return how far each row moves at most where penalised variables use up one unit of the norm."""
+    paid = penalty > 0
+    out = np.empty(len(G))
+    # some rows at a time: they may be millions
+    for first in range(0, len(G), ROWS):
+        some = slice(first, first + ROWS)
+        out[some] = np.max(np.abs(G[some, paid]) / penalty[paid], axis=1, initial=0.0)
+    return out

@@ -1,5 +1,7 @@
 """Every engine against scipy's HiGHS on the plain program, and every certificate checked on its own."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,11 +13,12 @@ from relbounds.solver import goals, starts
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.engines import dispatch
+from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.dispatch import push_columns, push_many, ranges
 from relbounds.solver.model import make_model
 from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.reduced import reduce
+from relbounds.solver.reduced import Duals, reduce
 
 ENGINES = ("batch", "cvxopt", "highs", "auto")
 QUICK = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -258,3 +261,29 @@ def test_what_an_iterate_leaves_open_is_never_exceeded(seed, tolerance):
     np.testing.assert_allclose(value, most, atol=1e-6 * polytope.size)
     # what was lifted when a direction ended is so in its state
     assert np.max(np.abs(interior.residual_of(reduced.core, found, own, None))) < 1e-6
+
+
+def test_proofs_of_very_many_rows_are_made_for_a_few_directions_at_a_time():
+    """All directions at once take twelve times the memory of the rows."""
+    rng = np.random.default_rng(0)
+    G = np.column_stack([rng.normal(size=(200_000, 12)), np.ones(200_000)])
+    penalty = np.append(np.ones(12), 0.0)
+    tope = Polytope(
+        make_model(G, np.ones(len(G)), np.full(len(G), 1e-5), penalty),
+        norm=1.0,
+        loss=2.0,
+        start=np.append(np.full(12, 0.05), 0.5),
+    )
+    directions = np.vstack([np.eye(13)[:12], -np.eye(13)[:12]])
+    B = len(directions)
+    anchor = np.tile(tope.start, (B, 1))
+    duals = Duals(np.ones((B, 2)), np.full((B, len(G)), 1e-6), np.zeros((B, 0)))
+    answer = Answer(anchor + 0.01 * directions, duals, anchor, np.ones(B, dtype=bool))
+    tracemalloc.start()
+    try:
+        found = dispatch.certified(tope, directions, answer, None, "batch")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.feasible.all() and np.isfinite(found.bound).all()
+    assert peak < 8 * G.nbytes

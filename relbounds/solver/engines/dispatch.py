@@ -19,7 +19,7 @@ from relbounds.solver.replaced import Starts, Without, push_replaced, starts_for
 from relbounds.solver.tolerances import PROMISED
 
 # Entries of all loss rows and directions that are proved at a time: a matter of memory and of nothing else.
-AT_A_TIME = 8_000_000
+AT_A_TIME = 2_000_000
 
 
 def certified(

@@ -16,7 +16,7 @@ from relbounds.linear.fitted import Fitted
 from relbounds.linear.imputed import fit_imputed
 from relbounds.linear.privileged.fit import fit_any
 from relbounds.options import make_options
-from relbounds.parallel import one_thread
+from relbounds.parallel import no_collecting, one_thread
 from relbounds.progress import Hook
 from relbounds.results import RelboundsResults
 
@@ -182,18 +182,19 @@ def relbounds(
     designs = []
     for number, one in enumerate(completed(data), start=1):
         try:
-            design = make_design(
-                formula,
-                one,
-                family=family,
-                weights=weights,
-                frequency=frequency,
-                cluster=cluster,
-                missing=missing,
-                standardize=standardize,
-                safe=safe,
-                env=env,
-            )
+            with no_collecting():
+                design = make_design(
+                    formula,
+                    one,
+                    family=family,
+                    weights=weights,
+                    frequency=frequency,
+                    cluster=cluster,
+                    missing=missing,
+                    standardize=standardize,
+                    safe=safe,
+                    env=env,
+                )
         except RelboundsError as error:
             if number == 1:
                 raise

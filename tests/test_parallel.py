@@ -14,6 +14,7 @@ import pytest
 
 import relbounds as rb
 from relbounds import parallel
+from relbounds.design.new_rows import FormulaColumns
 from relbounds.linear.noise import fwer, judge
 from relbounds.parallel import Job, chunks, run, run_together
 
@@ -101,6 +102,19 @@ def test_terms_are_tested_once_and_the_same_with_two_workers(control, family, mo
     one = rb.relbounds(simulated.formula, simulated.data, control=control)
     assert len(made) == 1
     pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
+
+
+@pytest.mark.parametrize("control", ["fwer", "fdr"])
+def test_workers_are_not_sent_what_only_new_rows_need(control, monkeypatch):
+    """Of many columns that takes longer than all the rest."""
+
+    def refuse(self):
+        raise AssertionError("sent")
+
+    monkeypatch.setattr(FormulaColumns, "__getstate__", refuse, raising=False)
+    simulated = rb.simulate.draw("ordinal", 60, 2, 0, 140, noise=0.5, seed=0)
+    fit = rb.relbounds(simulated.formula, simulated.data, control=control, n_jobs=2)
+    assert len(fit.predict(simulated.data)) == 60
 
 
 def test_errors_keep_their_type():

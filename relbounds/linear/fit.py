@@ -64,7 +64,7 @@ class Best:
 
 def fit_plain(design: Design, options: Options) -> Fitted:
     """Fit the plain model of a design and everything that follows from it."""
-    tuning = tune(design, options)
+    tuning = tune(design.without_sources(), options)
     spec = build(design, tuning.kind)
     solution = fit_baseline(spec.model, tuning.C)
     norm = spec.used_by(solution.v)
@@ -105,9 +105,9 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
         return without_bounds(best, [*said, "No bounds were asked for (bounds=False)."], help)
     tolerance, memory = tolerance_and_tests(best)
     polytope = equivalent_models(spec, best.solution, tolerance.delta, options.tolerance)
-    unknown = not_measured(spec.asked)
+    unknown, bare = not_measured(spec.asked), design.without_sources()
     evidence = Evidence(
-        design, options, spec, best.solution, best.norm, tolerance.delta, polytope, unknown, memory
+        bare, options, spec, best.solution, best.norm, tolerance.delta, polytope, unknown, memory
     )
     evidence, verdicts, noise = measure_and_judge(evidence)
     polytope, measured = evidence.polytope, evidence.measured
@@ -135,7 +135,7 @@ def complete(best: Best, notes: Sequence[str] = (), help: Help | None = None) ->
 
 def tolerance_and_tests(best: Best) -> tuple[Tolerance, Memory]:
     """Return the tolerance, and a memory that may hold tests of the data: processes work on both at once."""
-    design, options, spec = best.design, best.options, best.spec
+    design, options, spec = best.design.without_sources(), best.options, best.spec
     if not is_resampled(options):
         return find_tolerance(design, spec, best.solution, options), Memory()
     tests, refits = first_tests(design, spec, options), plan_resampling(design, spec, best.solution, options)

@@ -16,7 +16,7 @@ from relbounds.linear.families import family_of
 from relbounds.linear.families.family import Prediction
 from relbounds.linear.families.rows import Answers, FloatArray, ModelKind, Rows
 from relbounds.linear.merging import MergedRows, merge
-from relbounds.linear.plain import plain_column, plain_model
+from relbounds.linear.plain import plain_columns, plain_model
 from relbounds.solver.columns import Columns, new_columns
 from relbounds.solver.model import Model
 
@@ -191,7 +191,7 @@ class Spec:
         """Return what changes in the program when the k-th column of a part has other values."""
         where = self.variables(part, k)
         if part == "regular":
-            G = plain_column(self.rows, column)
+            G = plain_columns(self.rows, column[:, None])
             # without a price for free slack the loss rows are hard rows
             return new_columns(where, G[:, :0], self._hard(G)) if self.hard else new_columns(where, G)
         values = column[self.rows.sample]
@@ -201,6 +201,11 @@ class Spec:
         linear = G @ self.rows.weight
         A = self._hard(G, G)
         return new_columns(where, G[:, :0] if self.hard else G, A, linear)
+
+    def changes(self, columns: Sequence[int], values: FloatArray) -> Columns:
+        """Return the same for several columns of the regular part, (n, k) values, without correcting functions."""
+        where = [c * self.n_features + j for c in range(self.sizes.classes) for j in columns]
+        return new_columns(where, plain_columns(self.rows, values))
 
     @property
     def hard(self) -> bool:

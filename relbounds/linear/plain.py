@@ -53,15 +53,15 @@ def _put(block: FloatArray, values: FloatArray, rows: Rows) -> None:
         np.multiply(own, sign[:, None], out=block[:, c * d : (c + 1) * d])
 
 
-def plain_column(rows: Rows, column: FloatArray) -> FloatArray:
-    """Return the column of ``G`` that a feature with values `column` has in a plain model, one row a class.
+def plain_columns(rows: Rows, values: FloatArray) -> FloatArray:
+    """Return the columns of ``G`` that features with these values (n, k) have in a plain model, class after class.
 
     Examples
     --------
     >>> from relbounds.linear.families import make_rows
-    >>> plain_column(make_rows(np.array([1, 2]), "binary"), np.array([3.0, 4.0])).tolist()
+    >>> plain_columns(make_rows(np.array([1, 2]), "binary"), np.array([[3.0], [4.0]])).tolist()
     [[-3.0, 4.0]]
     """
-    out = np.empty((len(rows), rows.n_classes))
-    _put(out, np.asarray(column, dtype=float)[:, None], rows)
+    out = np.empty((len(rows), values.shape[1] * rows.n_classes))
+    _put(out, np.asarray(values, dtype=float), rows)
     return out.T.copy()

@@ -27,8 +27,8 @@ from relbounds.solver.tolerances import EXACT
 SMALLEST_DELTA = 0.001
 # Resampled refits. 40 leave the 0.68 quantile uncertain by some 15 %.
 REFITS = 40
-# Models of many columns are fitted one after the other: so many are a task, which processes can share.
-PIECE = 10
+# Of models of many columns so many are a task, which processes can share.
+PIECE = 20
 # Models with correcting functions have several times as many variables and rows.
 SLOW_REFITS = 20
 QUANTILES = {"resample": 0.68, "resample90": 0.9}

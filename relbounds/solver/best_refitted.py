@@ -91,11 +91,17 @@ def spent_by(core: Core, stack: Stack, C: float, v: np.ndarray) -> tuple[np.ndar
 
 def stacked(reduced: Reduced, columns: Columns) -> Stack:
     """Return the rows of every model in core units."""
-    own = reduced.columns(columns)
-    P = len(columns)
-    G = np.tile(reduced.core.G.T, (P, 1, 1))
-    G[own.each, own.index] = own.G
-    return Stack(G, None, np.arange(P), apart=count_apart(reduced.core.G, np.unique(own.index)))
+    core, rows = reduced.core, reduced.rows
+    place = np.full(reduced.origin.size, -1)
+    place[reduced.free] = np.arange(reduced.free.size)
+    G = np.empty((len(columns), core.q, core.rows))
+    every: slice | np.ndarray = slice(None) if rows.size == columns.G.shape[2] else rows
+    # one after the other: what a problem needs stays in the cache
+    for one, index, own in zip(G, columns.index, columns.G, strict=True):
+        at = place[index]
+        one[:] = core.G.T
+        one[at] = own[:, every] * (reduced.unit[at] / reduced.height)[:, None]
+    return Stack(G, None, np.arange(len(columns)), apart=count_apart(core.G, np.unique(place[columns.index])))
 
 
 def best_of(

@@ -173,7 +173,30 @@ def folded(matrix: np.ndarray) -> Folded | None:
         t += 1
     if t > MOST_LAST:
         return None
-    telling = matrix[:, :TELLING] * (1.0 + np.sqrt(np.arange(1, TELLING + 1)))
+    found = alike_rows(matrix[:, : q - t])
+    if found is None:
+        return None
+    first, which, sign = found
+    own = matrix[first, : q - t] * sign[first, None]
+    order = np.argsort(which, kind="stable")
+    starts = np.searchsorted(which[order], np.arange(first.size))
+    last = np.ascontiguousarray((matrix[:, q - t :] * sign[:, None])[order].T)
+    return Folded(order, starts, Grams(own, fold=False), last)
+
+
+def alike_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return rows that are different but for their sign, which of them each row is, and signs; None if too many are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, which, sign = alike_rows(np.array([[1.0, 2.0], [-1.0, -2.0], [1.0, 2.0], [3.0, 1.0]]))
+    >>> first.tolist(), which.tolist(), sign.tolist()
+    ([0, 3], [0, 0, 0, 1], [1.0, -1.0, 1.0, 1.0])
+    """
+    rows = len(matrix)
+    telling = matrix[:, :TELLING]
+    telling = telling * (1.0 + np.sqrt(np.arange(1, telling.shape[1] + 1)))
     # sums of the same numbers in the same order: rows that are equal up to their sign have the very same
     key, side = np.zeros(rows), np.zeros(rows)
     for column in telling.T:
@@ -183,13 +206,8 @@ def folded(matrix: np.ndarray) -> Folded | None:
     if first.size > FOLDED * rows:
         return None
     sign = np.where(side < 0, -1.0, 1.0)
-    own = matrix[first, : q - t] * sign[first, None]
-    if not np.array_equal(matrix[:, : q - t], own[which] * sign[:, None]):
-        return None
-    order = np.argsort(which, kind="stable")
-    starts = np.searchsorted(which[order], np.arange(first.size))
-    last = np.ascontiguousarray((matrix[:, q - t :] * sign[:, None])[order].T)
-    return Folded(order, starts, Grams(own, fold=False), last)
+    own = matrix[first] * sign[first, None]
+    return (first, which, sign) if np.array_equal(matrix, own[which] * sign[:, None]) else None
 
 
 def _places(columns: np.ndarray) -> list[tuple[Any, Any]]:

@@ -11,6 +11,7 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.certificates import dual_bound
 from relbounds.solver.engines.simplex import least_objective
 from relbounds.solver.few_columns import model_with
+from relbounds.solver.few_each import fit_priced, fits_each
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import State
@@ -237,6 +238,10 @@ def fit_weighted(
     each = np.broadcast_to(np.asarray(C, dtype=float), len(prices))
     # several are worth it sooner: what one has a use for is handed on to the next
     several = each.size > 1 and more_than_few(model)
+    if linear is None and several and not np.ptp(each):
+        reduced = priced_core(replace(model, c=prices.max(axis=0)))
+        if fits_each(reduced):
+            return fit_priced(reduced, float(each[0]), prices[:, reduced.rows] * reduced.height, gap)
     if linear is None and (has_many(model) or several):
         return fit_few(model, Problems(each, prices), _on_columns(model, each, prices), gap)
     if near is not None and linear is None and model.h.size >= MANY:

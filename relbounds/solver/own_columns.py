@@ -23,6 +23,8 @@ from relbounds.solver.starts import strictly
 CLOSE = 0.8
 # All columns are taken where these would be more than this share of them.
 MOST_OF_USE = 0.5
+# All directions of a set have the same columns where these are no more than so many times what each needs.
+SHARED = 1.3
 
 
 def close_columns(core: Core, proof: Proof, d: np.ndarray) -> np.ndarray | None:
@@ -157,10 +159,11 @@ class Narrow:
 
     def price(self, at: State) -> np.ndarray:
         """Return what it costs to hold all of them by multipliers of the best models besides."""
-        here = at.which
+        here, over = at.which, self.over(at)
         room = 0.5 * self.pen - np.abs(self.proof.pushed[here])
+        # columns near the best model, which leaves them no room, are not among those left out
         with np.errstate(all="ignore"):
-            added = np.max(self.over(at) / room, axis=1, initial=0.0)
+            added = np.max(np.where(over > 0, over / room, 0.0), axis=1, initial=0.0)
         return at.lift * added * self.proof.left[here]
 
 
@@ -179,13 +182,26 @@ def narrowed(
     """
     s, P = core.pen.size, len(middle)
     used = d[:, :s] != 0
-    more = int((used & ~near[owner]).sum(axis=1).max(initial=0))
     count = int(near.sum(axis=1).max())
+    more = int((used & ~near[owner]).sum(axis=1).max(initial=0))
     if count + more > MOST_OF_USE * s:
         return None
     # where others need more columns, the closest ones fill up
-    wanted = np.where(near, 3.0, np.abs(proof.pushed) / core.pen)
-    few = take_few(core, stack, np.arange(P), wanted, count + more)
+    closest = np.abs(proof.pushed) / core.pen
+    each = Proof(proof.pushed[owner], proof.left[owner])
+    every = near.copy()
+    np.logical_or.at(every, owner, used)
+    width = int(every.sum(axis=1).max())
+    if width <= SHARED * (count + more):
+        few = take_few(core, stack, np.arange(P), np.where(every, 3.0, closest), width)
+        at = few.into(middle)
+        if not strictly(few.core, at, few.stack).all():
+            return None
+        own = replace(few, stack=few.stack.of(owner), place=few.place[owner])
+        directions = np.take_along_axis(d * own.unit, own.place, axis=1)
+        start = aimed(few.core, centred(few.core, at, few.stack), owner, directions, few.stack)
+        return Narrow(own, directions, start, stack.of(owner), d, core.pen, each)
+    few = take_few(core, stack, np.arange(P), np.where(near, 3.0, closest), count + more)
     # a direction's own columns are not used at its start, so that it is the same for all of them
     idle = slice(count, count + more)
     at = few.into(middle)
@@ -195,14 +211,12 @@ def narrowed(
     if not strictly(few.core, at, few.stack).all():
         return None
     centre = centred(few.core, at, few.stack)
-    # the same columns in the same order first, then each direction's own
-    first = np.zeros((P, s), dtype=bool)
-    np.put_along_axis(first, few.place[:, :count], True, axis=1)
-    rank = np.zeros((P, s))
-    np.put_along_axis(rank, few.place[:, :count], np.linspace(9.0, 8.0, count)[None, :], axis=1)
-    wanted = np.where(first[owner], rank[owner], np.where(used, 5.0, wanted[owner]))
+    # the columns of the set in the same order, then each direction's own
+    wanted = closest
+    np.put_along_axis(wanted, few.place[:, :count], np.linspace(9.0, 8.0, count)[None, :], axis=1)
+    wanted = wanted[owner]
+    wanted[used & (wanted < 8.0)] = 5.0
     own = take_few(replace(core, B=core.B[owner]), stack, owner, wanted, count + more)
     directions = np.take_along_axis(d * own.unit, own.place, axis=1)
     start = aimed(own.core, centre.take(owner), np.arange(owner.size), directions, own.stack)
-    each = Proof(proof.pushed[owner], proof.left[owner])
     return Narrow(own, directions, start, stack.of(owner), d, core.pen, each)

@@ -12,6 +12,7 @@ from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core, State, make_state
 from relbounds.solver.reduced import Reduced, reduce
+from relbounds.solver.stack import Stack
 from relbounds.solver.starts import find_inside
 
 # The first product of slack and multiplier, in units of what a row costs on average. From close to the walls many short
@@ -31,20 +32,22 @@ def priced_core(model: Model) -> Reduced:
 
 
 def accurate(
-    core: Core, linear: np.ndarray, accuracy: float, constant: np.ndarray | float = 0.0
+    core: Core, linear: np.ndarray, accuracy: float | np.ndarray, constant: np.ndarray | float = 0.0
 ) -> interior.Stop:
     """Return a rule that stops problems whose gap is a small share of their objective.
 
-    `linear` (B, q) is the linear part of each problem's loss, in core units; `constant` (B,) what it has beside.
+    `accuracy` is that share, or one for each problem (B,); `linear` (B, q) the linear part of each problem's loss, in
+    core units; `constant` (B,) what it has beside.
     """
-    beside = np.broadcast_to(constant, len(linear))
+    beside, share = np.broadcast_to(constant, len(linear)), np.broadcast_to(accuracy, len(linear))
 
     def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         # what the products leave of the objective is its dual value
         fixed = beside[at.which] + _dot(at.v, linear[at.which])
         scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(fixed)
         scale += at.price * interior.paid(at.xi, core.c if at.own is None else at.own) if core.rows else 0.0
-        return (gap <= accuracy * scale) & (lack <= accuracy * scale)
+        small = share[at.which] * scale
+        return (gap <= small) & (lack <= small)
 
     return enough
 
@@ -106,11 +109,54 @@ def priced_start(
     else:
         mu = price * (np.abs(model.linear).max() + 1e-3)
     if near is not None and core.h.size:
-        v = _toward(core, v, np.repeat(reduced.into(near)[None, :], B, axis=0))
+        v = toward(core, v, np.repeat(reduced.into(near)[None, :], B, axis=0))
         margin = v @ core.G.T - core.h
         spent = norm_price * (np.abs(v[:, :s]) @ core.pen) + interior.paid(np.maximum(-margin, 0.0), cost)
         mu = np.where(spent > 0, np.minimum(mu, WARM * spent / core.count), mu)
-    # products of slack and multiplier are all alike, also those of rows that cost next to nothing
+    return _state_at(core, v, margin, mu, price, norm_price, budget, own)
+
+
+def start_each(
+    core: Core, rows: Stack, v: np.ndarray, price: np.ndarray, own: np.ndarray | None, near: np.ndarray
+) -> State:
+    """Return a start for problems with rows of their own, at points that leave the hard rows room.
+
+    Parameters
+    ----------
+    core : Core
+        The arrays, without budgets.
+    rows : Stack
+    v : ndarray, shape (B, q)
+        Where they start.
+    price : ndarray, shape (B,)
+        Prices of the loss; that of the norm is a half.
+    own : ndarray, shape (B, R), optional
+        Prices of the loss rows where these differ by problem.
+    near : ndarray of bool, shape (B,)
+        Which of the points are models likely to be near the answer.
+    """
+    margin = rows.times(v) - core.h
+    cost = price[:, None] * (core.c if own is None else own)
+    spent = 0.5 * (np.abs(v[:, : core.pen.size]) @ core.pen) + interior.paid(np.maximum(-margin, 0.0), cost)
+    mu = FAR * cost.mean(axis=1)
+    mu = np.where(near & (spent > 0), np.minimum(mu, WARM * spent / core.count), mu)
+    B = price.size
+    return _state_at(core, v, margin, mu, price, np.full(B, 0.5), np.full(B, np.inf), own)
+
+
+def _state_at(
+    core: Core,
+    v: np.ndarray,
+    margin: np.ndarray,
+    mu: np.ndarray,
+    price: np.ndarray,
+    norm_price: np.ndarray,
+    budget: np.ndarray,
+    own: np.ndarray | None,
+) -> State:
+    """Return states at some points: products of slack and multiplier are alike, also those of rows that cost little."""
+    s = core.pen.size
+    cost = price[:, None] * (core.c[None, :] if own is None else own)
     xi, f = _apart(margin, mu[:, None] / cost)
     if core.p.size:
         t = np.abs(v[:, :s]) + (0.25 * budget / max(s, 1))[:, None] / core.pen
@@ -129,7 +175,7 @@ def priced_start(
     return state
 
 
-def _toward(core: Core, v: np.ndarray, near: np.ndarray) -> np.ndarray:
+def toward(core: Core, v: np.ndarray, near: np.ndarray) -> np.ndarray:
     """Return the points nearest to others that leave every hard row a part of the room it has at `v`."""
     if not core.a.size:
         return near

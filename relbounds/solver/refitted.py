@@ -40,7 +40,33 @@ PRICED = 0.2
 # Runs at most, each with the rows that the last one was wrong about.
 ROUNDS = 20
 
+# What the best model uses of a variable that it does not use, relative to its norm.
+UNUSED = 1e-6
+
 Budgets = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Likely:
+    """Which of many directions are pushed, and how accurately.
+
+    Parameters
+    ----------
+    used : int
+        So many of those that the best model goes farthest along, or against.
+    near : int
+        So many of those that it does not use, but is closest to using.
+    lead : int
+        So many of those that lead with the columns near the best model go on with all columns.
+    glance, accuracy : float
+        Accuracy of that first look, and of the largest value, relative to the norm.
+    """
+
+    used: int
+    near: int
+    lead: int
+    glance: float
+    accuracy: float
 
 
 @dataclass(frozen=True)
@@ -84,6 +110,7 @@ def push_refitted(
     paired: np.ndarray,
     *,
     best: BestRefitted | None = None,
+    likely: Likely | None = None,
 ) -> Refitted:
     """Return how far the equivalent models of each refitted model reach.
 
@@ -103,6 +130,8 @@ def push_refitted(
         Directions whose opposite is among them: together they tell the least absolute value.
     best : BestRefitted, optional
         The best models, where they are known.
+    likely : Likely, optional
+        Push only the likely ones of many directions, on few columns.
 
     Examples
     --------
@@ -140,7 +169,7 @@ def push_refitted(
             continue
         # without loss every row is met, and what the norm has room for meets all of them with room to spare
         at = v[some] * (0.5 + 0.5 * B[some, :1] / penalty[some, None]) if hard else v[some]
-        rows = replace(stack, G=stack.G[some], owner=np.arange(some.size))
+        rows = stack if some.size == P else replace(stack, G=stack.G[some], owner=np.arange(some.size))
         whole = _whole(core, rows, (p, l, B[some]), hard)
         at = _apart(*whole, at, best.begin)
         inside = strictly(whole[0], at, whole[1])
@@ -150,8 +179,17 @@ def push_refitted(
             here = some[inside]
             shown = Proof(proof.pushed[here], proof.left[here])
             sets, moving = _sets_of(*own, at[inside], shown, d)
-            seen = np.maximum(sets.middle @ d.T, at[inside] @ d.T)
-            known = _Found(seen, top[here], paired, REACHED * size[here])
+            if likely is not None and sets.near is None:
+                out.good[here] = False
+                continue
+            value = at[inside] @ d.T
+            seen = np.maximum(sets.middle @ d.T, value)
+            each = np.broadcast_to(paired, seen.shape)
+            known = _Found(seen, top[here], each, np.full(seen.shape, REACHED) * size[here, None])
+            _do_without(sets, at[inside], d, known)
+            if likely is not None:
+                known = _likeliest(known, value, size[here], likely)
+                known = _glance(sets, moving, d, known, size[here], likely)
             moved = _push_sets(out, here, sets, moving, d, known)
             active[np.ix_(here, reduced.rows)] = True if hard else moved
     return out
@@ -211,8 +249,10 @@ def _sets_of(
 
 
 def _some(core: Core, stack: Stack, some: np.ndarray) -> tuple[Core, Stack]:
-    A = None if stack.A is None else stack.A[some]
     B = core.B[some]
+    if len(B) == len(core.B):
+        return core, stack
+    A = None if stack.A is None else stack.A[some]
     return replace(core, B=B), replace(stack, G=stack.G[some], A=A, owner=np.arange(len(B)))
 
 
@@ -246,23 +286,45 @@ def _push_sets(
     out: Refitted, which: np.ndarray, sets: _Sets, active: np.ndarray, d: np.ndarray, found: _Found
 ) -> np.ndarray:
     """Find what the models `which` reach along `d` (core units) and write it down; return their active rows."""
-    first = _leaders(found.seen) if len(d) > FEW_DIRECTIONS else np.zeros_like(found.seen, dtype=bool)
+    first = _first(found.seen, LEADERS) if len(d) > FEW_DIRECTIONS else np.zeros_like(found.seen, dtype=bool)
+    before, joined = np.zeros_like(first), True
     for _ in range(ROUNDS):
         want = found.open()
         # what the leaders reach, and the rows they meet on the way, make the others' way short
         if (want & first).any():
             want &= first
         pending = np.flatnonzero(want.any(axis=1))
-        if not pending.size:
+        # where nothing has changed the same run would end where it did
+        if not pending.size or (not joined and np.array_equal(want, before)):
             break
+        before, joined = want, False
         for some in _chunks(pending, want.sum(axis=1) * (active.sum(axis=1) + sets.core.a.size)):
             wrong, asked = _race(sets, some, active[some], d, want[some], found)
             active[some] |= wrong
+            joined = joined or bool(wrong.any())
             if sets.near is not None:
+                joined = joined or bool((asked & ~sets.near[some]).any())
                 sets.near[some] |= asked
     out.largest[which], out.bound[which], out.least[which] = found.largest, found.bound, found.least
     out.good[which] = found.closed(LOOSE * out.size[which])
     return active
+
+
+def _glance(
+    sets: _Sets, active: np.ndarray, d: np.ndarray, found: _Found, size: np.ndarray, likely: Likely
+) -> _Found:
+    """Return the same with the leading directions open only: those that lead on the columns near the best models."""
+    tolerance = np.broadcast_to(likely.glance * size[:, None], found.top.shape)
+    rough = replace(found, top=found.top.copy(), tolerance=tolerance)
+    want = rough.open()
+    pending = np.flatnonzero(want.any(axis=1))
+    for some in _chunks(pending, want.sum(axis=1) * (active.sum(axis=1) + sets.core.a.size)):
+        wrong, asked = _race(sets, some, active[some], d, want[some], rough, lead=likely.lead)
+        active[some] |= wrong
+        assert sets.near is not None
+        sets.near[some] |= asked
+    lead = _first(rough.top, likely.lead)
+    return replace(found, top=np.where(lead | found.paired, found.top, -np.inf))
 
 
 def _chunks(pending: np.ndarray, cost: np.ndarray) -> list[np.ndarray]:
@@ -278,9 +340,9 @@ class _Found:
     Parameters
     ----------
     seen, top : ndarray, shape (P, k)
-    paired : ndarray of bool, shape (k,)
+    paired : ndarray of bool, shape (P, k)
         Directions whose opposite is among them.
-    tolerance : ndarray, shape (P,)
+    tolerance : ndarray, shape (P, k)
         What may be left open.
     """
 
@@ -315,22 +377,45 @@ class _Found:
 
     def open(self) -> np.ndarray:
         """Return the directions that may still change the largest value or the largest least one."""
-        room = self.tolerance[:, None]
-        ahead = self.top > self.largest[:, None] + room
-        return ahead | self.paired & (-self.seen > self.floor[:, None] + room)
+        ahead = self.top > self.largest[:, None] + self.tolerance
+        return ahead | self.paired & (-self.seen > self.floor[:, None] + self.tolerance)
 
     def closed(self, tolerance: np.ndarray) -> np.ndarray:
-        """Return the sets in which no more than this is left open."""
+        """Return the sets in which no more than this, or than may be, is left open."""
         left = np.maximum(self.bound - self.largest, self.least - self.floor)
-        return np.isfinite(left) & (left <= tolerance)
+        return np.isfinite(left) & (left <= np.maximum(tolerance, self.tolerance.max(axis=1)))
 
 
-def _leaders(seen: np.ndarray) -> np.ndarray:
-    """Return, for each set, the directions that its middle and its best model go farthest along."""
-    order = np.argsort(-seen, axis=1, kind="stable")[:, :LEADERS]
-    out = np.zeros(seen.shape, dtype=bool)
+def _first(key: np.ndarray, count: int) -> np.ndarray:
+    """Return, for each set, its directions of the largest keys, none of which is infinitely small."""
+    order = np.argsort(-key, axis=1, kind="stable")[:, :count]
+    out = np.zeros(key.shape, dtype=bool)
     np.put_along_axis(out, order, True, axis=1)
-    return out
+    return out & (key > -np.inf)
+
+
+def _likeliest(found: _Found, value: np.ndarray, size: np.ndarray, likely: Likely) -> _Found:
+    """Return the same with nothing open but what is likely to be largest; `value` is where the best models are."""
+    tiny = UNUSED * size[:, None]
+    against = _first(np.where(found.paired & (value < -tiny), -value, -np.inf), likely.used) & (
+        found.seen < 0
+    )
+    some = against | _first(np.where(value > tiny, value, -np.inf), likely.used)
+    some |= _first(np.where(np.abs(value) <= tiny, found.top, -np.inf), likely.near)
+    tolerance = np.where(against, found.tolerance, likely.accuracy * size[:, None])
+    return _Found(found.seen, np.where(some, found.top, -np.inf), against, tolerance)
+
+
+def _do_without(sets: _Sets, best: np.ndarray, d: np.ndarray, found: _Found) -> None:
+    """Note directions against what best models use that end at 0: where these may simply do without."""
+    owner, number = np.nonzero(found.paired & (found.seen < 0))
+    if not owner.size:
+        return
+    points = np.where(d[number] != 0, 0.0, best[owner])
+    own = replace(sets.core, B=sets.core.B[owner])
+    room, _, g = room_of(own, points, sets.stack.of(owner))
+    fine = (np.min(room, axis=1) >= 0) & (np.min(g, axis=1, initial=0.0) >= 0)
+    found.seen[owner[fine], number[fine]] = 0.0
 
 
 def _active(core: Core, stack: Stack, centre: State) -> np.ndarray:
@@ -356,8 +441,13 @@ def _race(
     d: np.ndarray,
     want: np.ndarray,
     found: _Found,
+    lead: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Push some sets along the directions they want; return rows and columns left out that should not have been."""
+    """Push some sets along the directions they want; return rows and columns left out that should not have been.
+
+    With `lead`, columns left out do not matter, tops are where directions end, and only so many of each set's
+    directions ask for rows and columns.
+    """
     whole = sets.part(some)
     held = np.zeros_like(active)
     core, stack = whole.core, whole.stack
@@ -368,22 +458,25 @@ def _race(
     few = None
     if whole.near is not None:
         few = narrowed(core, stack, whole.middle, whole.near, whole.proof, owner, own)
-    race = _Race(owner, found.paired[number], own, found.seen[some], found.top[some[owner], number])
-    tolerance = 0.5 * found.tolerance[some][owner]
+    race = _Race(
+        owner, found.paired[some[owner], number], own, found.seen[some], found.top[some[owner], number]
+    )
+    tolerance = 0.5 * found.tolerance[some[owner], number]
     asked = np.zeros((some.size, core.pen.size), dtype=bool)
     if few is None:
         start = aimed(core, centred(core, whole.middle, stack), owner, own, stack)
         state = interior.solve(core, own, start, tolerance, columns=stack.of(owner), stop=race)
         points = state.v
     else:
-        race.few = few
+        race.few, race.priced = few, not lead
         columns = few.few.stack
         state = interior.solve(few.few.core, few.d, few.start, tolerance, columns=columns, stop=race)
         points = few.few.back(state.v)
-    found.top[some[owner], number] = race.top
+    found.top[some[owner], number] = np.einsum("bq,bq->b", points, own) if lead else race.top
     value, margin = _inside(whole, owner, points, own)
     found.seen[some[owner], number] = np.fmax(found.seen[some[owner], number], value)
-    still = found.open()[some[owner], number]
+    ahead = _first(found.top[some], lead) if lead else found.open()[some]
+    still = ahead[owner, number]
     if few is not None:
         np.logical_or.at(asked, owner, (few.over(state) > 0.0) & still[:, None])
     if active.all():
@@ -441,6 +534,7 @@ class _Race:
         self.floor = np.zeros(len(seen))
         self.top = top.copy()
         self.few: Narrow | None = None
+        self.priced = True
 
     def __call__(self, at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         """Return which of the directions at work may stop."""
@@ -449,7 +543,7 @@ class _Race:
         d = self.d if self.few is None else self.few.d
         value = np.einsum("bq,bq->b", at.v, d[here])
         left = gap + OPEN * lack
-        price = np.zeros_like(gap) if self.few is None else self.few.price(at)
+        price = self.few.price(at) if self.few is not None and self.priced else np.zeros_like(gap)
         self.top[here] = top = np.fmin(self.top[here], value + left + price)
         np.fmax.at(self.best, own, value)
         needed = self.paired[here] & (value < 0)

@@ -100,7 +100,7 @@ def test_models_of_noise_are_those_that_the_fit_remembers(monkeypatch):
     data = rb.simulate.ordinal(n=120, strong=2, weak=2, irrelevant=3, seed=4)
     fit = rb.relbounds(data.formula, data.data, seed=1)._fitted
     anew = sweep_delta(replace(fit, memory=Memory()), [0.01, fit.delta])
-    monkeypatch.setattr(blocks, "best_refitted", _never)
+    monkeypatch.setattr(blocks, "best_each", _never)
     known = sweep_delta(fit, [0.01, fit.delta])
     assert known.noise.equals(anew.noise)
     assert known.table.equals(anew.table)

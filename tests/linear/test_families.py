@@ -7,7 +7,7 @@ from reference import rows_of
 from relbounds.errors import OptionError
 from relbounds.linear.families import make_rows
 from relbounds.linear.families.family import somers_d, somers_d_of_orders
-from relbounds.linear.plain import plain_column, plain_model
+from relbounds.linear.plain import plain_columns, plain_model
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_column_of_the_model_from_a_column_of_the_data():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(9, 2)), np.arange(9) % 3 + 1
     rows = make_rows(y, "ordinal")
-    assert np.array_equal(plain_column(rows, X[:, 1])[0], plain_model(X, rows).G[:, 1])
+    assert np.array_equal(plain_columns(rows, X[:, [1]])[0], plain_model(X, rows).G[:, 1])
 
 
 @pytest.mark.parametrize(

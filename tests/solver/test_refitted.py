@@ -9,7 +9,7 @@ from relbounds.solver import own_columns, refitted
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.refitted import push_refitted
+from relbounds.solver.refitted import Likely, push_refitted
 from relbounds.solver.stack import Stack
 
 
@@ -190,6 +190,43 @@ def test_multipliers_of_few_columns_are_priced_for_all(monkeypatch):
         most = np.array([plain_max(tope, one) for one in d])
         # whatever was left out when a run ended, its bounds hold for all columns
         assert all((most <= top[i] + 1e-6 * found.size[i]).all() for top in tops)
+
+
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+@pytest.mark.parametrize(("used", "near"), [(8, 2), (3, 0)])
+def test_likely_directions_of_many(monkeypatch, tolerance, used, near):
+    monkeypatch.setattr(own_columns, "MOST_OF_USE", 0.9)
+    model, C, columns, budgets, _ = case(
+        9, "ordinal", "explicit", n=40, d=24, delta=0.03, tolerance=tolerance, strong=3.0
+    )
+    d = both_ways(model)
+    likely = Likely(used, near, 3, 1e-2, 1e-4)
+    found = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool), likely=likely)
+    assert found.good.all()
+    for i in range(len(columns)):
+        tope = set_of(found, i, put_columns(model, columns, i), C, budgets)
+        most = np.array([plain_max(tope, one) for one in d])
+        value = d @ found.points[i]
+        some = np.argsort(-value)[:used]
+        # the leading ones are pushed to their ends, and nothing beyond is reached
+        assert found.largest[i] >= most[some].max() - 2e-4 * found.size[i]
+        assert found.largest[i] <= most.max() + 1e-6 * found.size[i]
+        ends = most[np.argsort(value)[:used]]
+        assert found.least[i] == pytest.approx(max(0.0, -ends.min()), abs=2e-6 * found.size[i])
+
+
+def test_columns_of_use_have_no_price(monkeypatch):
+    monkeypatch.setattr(own_columns, "MOST_OF_USE", 0.9)
+    model, C, columns, budgets, _ = case(3, "ordinal", "explicit", n=40, d=20, delta=0.02, strong=5.0)
+    inner, prices = own_columns.Narrow.price, []
+
+    def noted(self, at):
+        prices.append(inner(self, at))
+        return prices[-1]
+
+    monkeypatch.setattr(own_columns.Narrow, "price", noted)
+    push_refitted(model, C, columns, budgets, both_ways(model), np.ones(40, dtype=bool))
+    assert prices and all(np.isfinite(one).all() for one in prices)
 
 
 def test_gram_matrices_are_the_same_for_one_direction_and_for_many():

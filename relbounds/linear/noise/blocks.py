@@ -21,16 +21,17 @@ from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO
 from relbounds.solver.alike import fit_alike
-from relbounds.solver.best_refitted import BestRefitted, best_refitted, spent
-from relbounds.solver.columns import Columns, join_columns, put_columns, stack_columns
+from relbounds.solver.best_refitted import BestRefitted, spent
+from relbounds.solver.columns import Columns, put_columns, stack_columns
 from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.few_columns import is_wide
+from relbounds.solver.few_each import best_each
 from relbounds.solver.largest import push_largest, push_likeliest, push_on_few
 from relbounds.solver.model import Model
 from relbounds.solver.optimum import Solution
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.refitted import Budgets, push_refitted
+from relbounds.solver.refitted import Budgets, Likely, push_refitted
 from relbounds.solver.screen import screen, screen_ends
 from relbounds.solver.tolerances import OPTIMAL
 
@@ -41,8 +42,14 @@ FEW_MERGED, LARGEST = 0.8, 2_000_000
 # 0.89 of it; twice as many would find a quarter of the others. Sets that count as wide have more rows than this, unless
 # very many of their terms are relevant: racing all of them one refit at a time would be the slowest way.
 MANY_ROWS, FEW, NEAR = 80, 8, 2
+# Of those so many go on with all columns that lead with the columns near the best model, at this accuracy.
+LEAD, GLANCE = 3, 1e-2
 # What noise reaches is then found to this accuracy, relative to the norm: the digits that tables show.
 SHOWN = 1e-3
+# Entries that one refit counts for where few of many directions are pushed: ten go into one run.
+WIDE_ENTRIES = 200_000
+# With more variables than this the columns that a refit needs leave no room for others beside it.
+WIDEST = 600
 # Entries of a part beyond which refits are not remembered for other tolerances.
 MOST_REMEMBERED = 1_000_000
 # Best models of refits that are measured one by one are found so many at a time, if a program has no more entries than
@@ -125,6 +132,8 @@ class Together:
         What they ask for (:func:`relbounds.solver.refitted.push_refitted`).
     off : tuple of int
         Variables that are held at 0 in the sets of equivalent models, though not in the best ones.
+    likely : Likely, optional
+        Which of the directions are pushed, where there are very many.
     """
 
     spec: Spec
@@ -132,6 +141,7 @@ class Together:
     directions: FloatArray
     paired: NDArray[np.bool_]
     off: tuple[int, ...] = ()
+    likely: Likely | None = None
 
     @property
     def held(self) -> Model:
@@ -142,7 +152,9 @@ class Together:
 
     @property
     def entries(self) -> int:
-        """The size of one refit's rows for all directions."""
+        """The size of one refit's rows for all directions, or what counts as that where few of them are pushed."""
+        if self.likely is not None:
+            return max(WIDE_ENTRIES, self.spec.model.G.size // 2)
         return max(1, len(self.directions) * len(self.spec.rows))
 
 
@@ -168,13 +180,19 @@ def together(
     if model.linear.any() or np.isfinite(model.lower).any() or np.isfinite(model.upper).any():
         return None
     R = len(spec.full)
-    if len(spec.rows) < FEW_MERGED * R or R * model.q > LARGEST or is_wide(evidence.polytope):
+    if len(spec.rows) < FEW_MERGED * R or R * model.q > LARGEST:
         return None
+    likely = None
+    if is_wide(evidence.polytope):
+        single = all(f.signed and len(f.variables) == 1 for f in functionals)
+        if off or model.q > WIDEST or len(rows) <= MANY_ROWS or not single:
+            return None
+        likely = Likely(FEW, NEAR, LEAD, GLANCE, 0.2 * SHOWN)
     if len(spec.rows) < R:
         spec = build(evidence.design, spec.kind, merged=False)
     directions = np.vstack([f.directions(model.q) for f in functionals])
     paired = np.concatenate([np.full(len(f.tops), f.signed) for f in functionals])
-    return Together(spec, tuple(rows), directions, paired, tuple(off))
+    return Together(spec, tuple(rows), directions, paired, tuple(off), likely)
 
 
 def refit_together(
@@ -192,20 +210,18 @@ def refit_together(
         Their values in each draw.
     """
     model, C = task.spec.model, evidence.solution.C
-    own = [
-        join_columns([task.spec.change("regular", j, one[:, i]) for i, j in enumerate(columns)])
-        for one in values
-    ]
     budgets: Budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
-    changes = stack_columns(own, model)
+    changes = stack_columns([task.spec.changes(columns, one) for one in values], model)
     asked = ("refits", tuple(columns), hash(values.tobytes()))
-    best = evidence.memory.recall(asked, lambda: best_refitted(model, C, changes, evidence.solution.v))
+    best = evidence.memory.recall(asked, lambda: best_each(model, C, changes, evidence.solution.v))
     start: BestRefitted | None = best
     if task.off:
         # what is left of a set begins at the best model of it, which need not lie inside the budgets of the whole
         known = budgets(*spent(model, C, changes, best))
         budgets, start = lambda *_: known, None
-    found = push_refitted(task.held, C, changes, budgets, task.directions, task.paired, best=start)
+    found = push_refitted(
+        task.held, C, changes, budgets, task.directions, task.paired, best=start, likely=task.likely
+    )
     B = budgets(found.penalty, found.loss, found.objective)[2]
     out: list[BlockValues | None] = []
     for i, v in enumerate(found.points):

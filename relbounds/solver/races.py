@@ -47,11 +47,11 @@ class Gone:
     early : State
         A state on the way to less loss without each.
     place : ndarray of int, shape (F,)
-        The number of its centre; -1 where nothing is left.
-    centre : State
-        Middles of what is left, in core units.
+        The number of its point; -1 where nothing is left.
+    points : ndarray, shape (p, q)
+        Points inside what is left, in core units.
     columns : Columns
-        The columns of each centre's problem: none of its own feature.
+        The columns of each point's problem: none of its own feature.
     """
 
     reduced: Reduced
@@ -59,7 +59,7 @@ class Gone:
     index: np.ndarray
     early: State
     place: np.ndarray
-    centre: State
+    points: np.ndarray
     columns: Columns
 
     @property
@@ -85,7 +85,7 @@ def without_several(polytope: Polytope, index: np.ndarray) -> Gone | None:
         return None
     F, k = index.shape
     step = chunk_size(core.h.size + core.a.size)
-    early, centres, rooms, kept = [], [], [], []
+    early, left, rooms, kept = [], [], [], []
     for first in range(0, F, step):
         part = index[first : first + step]
         shapes = ((len(part), k, model.h.size), (len(part), k, model.a.size), part.shape)
@@ -97,11 +97,11 @@ def without_several(polytope: Polytope, index: np.ndarray) -> Gone | None:
         fit = room > THIN
         early.append(_earlier(last, seen))
         kept.append(gone.take(fit))
-        centres.append(centred(core, points[fit], kept[-1]))
+        left.append(points[fit])
         rooms.append(fit)
     fits = np.concatenate(rooms)
     place = np.where(fits, np.cumsum(fits) - 1, -1)
-    return Gone(reduced, known, index, _join(early), place, _join(centres), stack_columns(kept))
+    return Gone(reduced, known, index, _join(early), place, np.concatenate(left), stack_columns(kept))
 
 
 def _earlier(last: State, seen: list[State]) -> State:
@@ -123,26 +123,26 @@ def _join(states: list[State]) -> State:
 
 @dataclass(frozen=True)
 class Begun:
-    """Sets with replaced columns, and a middle of each, from which its ends are pushed.
+    """Sets with replaced columns, and a point inside each, which its ends are pushed from.
 
     Parameters
     ----------
     replaced : Columns
         The columns that change, by problem, in the units of the polytope.
     which : ndarray of int, shape (B,)
-        The centre each problem starts from; -1 where its set is empty.
+        The point each problem starts from; -1 where its set is empty.
     unused : ndarray of bool, shape (B,)
-        Whether that centre does without the variables whose columns are replaced.
-    centre : State
-        The centres, in core units.
+        Whether that point does without the variables whose columns are replaced.
+    points : ndarray, shape (p, q)
+        The points, in core units.
     columns : Columns
-        The columns of each centre's problem, in core units.
+        The columns of each point's problem, in core units.
     """
 
     replaced: Columns
     which: np.ndarray
     unused: np.ndarray
-    centre: State
+    points: np.ndarray
     columns: Columns
 
     def __len__(self) -> int:
@@ -155,29 +155,29 @@ class Begun:
         return found
 
     def take(self, some: np.ndarray) -> Begun:
-        """Return some of the problems, with the centres they need."""
+        """Return some of the problems, with the points they need."""
         which = self.which[some]
         kept, place = np.unique(which[which >= 0], return_inverse=True)
         which[which >= 0] = place
-        centre, columns = self.centre.take(kept), self.columns.take(kept)
-        return Begun(self.replaced.take(some), which, self.unused[some], centre, columns)
+        points, columns = self.points[kept], self.columns.take(kept)
+        return Begun(self.replaced.take(some), which, self.unused[some], points, columns)
 
 
 def join_begun(parts: Sequence[Begun]) -> Begun:
     """Return the problems of several runs as those of one."""
-    counts = np.cumsum([0, *(len(one.centre.v) for one in parts)])
+    counts = np.cumsum([0, *(len(one.points) for one in parts)])
     which = [np.where(one.which >= 0, one.which + n, -1) for one, n in zip(parts, counts[:-1], strict=True)]
     return Begun(
         stack_columns([one.replaced for one in parts]),
         np.concatenate(which),
         np.concatenate([one.unused for one in parts]),
-        _join([one.centre for one in parts]),
+        np.concatenate([one.points for one in parts]),
         stack_columns([one.columns for one in parts]),
     )
 
 
 def begin_several(polytope: Polytope, replaced: Columns, gone: Gone | None = None) -> Begun | None:
-    """Return a middle of each set with replaced columns, where it has one; None if no start is known.
+    """Return a point inside each set with replaced columns, where it has one; None if no start is known.
 
     A point that does without the variables serves every problem that replaces their columns. Where there is none, each
     problem may have one with the columns that took their place.
@@ -210,8 +210,8 @@ def begin_several(polytope: Polytope, replaced: Columns, gone: Gone | None = Non
     which = gone.place[feature]
     unused = which >= 0
     open_ = np.flatnonzero(~unused)
-    centres, kept = [gone.centre], [gone.columns]
-    step, count = chunk_size(core.h.size + core.a.size), len(gone.centre.v)
+    found, kept = [gone.points], [gone.columns]
+    step, count = chunk_size(core.h.size + core.a.size), len(gone.points)
     for begin in range(0, open_.size, step):
         here = open_[begin : begin + step]
         own, top = columns.take(here), np.tile(gone.known, (here.size, 1))
@@ -221,10 +221,10 @@ def begin_several(polytope: Polytope, replaced: Columns, gone: Gone | None = Non
             points[lost], room[lost], _ = descend(core, top[lost], own.take(lost))
         fit = room > THIN
         kept.append(own.take(fit))
-        centres.append(centred(core, points[fit], kept[-1]))
+        found.append(points[fit])
         which[here[fit]] = count + np.arange(int(fit.sum()))
         count += int(fit.sum())
-    return Begun(replaced, which, unused, _join(centres), stack_columns(kept))
+    return Begun(replaced, which, unused, np.concatenate(found), stack_columns(kept))
 
 
 def push_several(polytope: Polytope, begun: Begun) -> Ranges:
@@ -258,6 +258,7 @@ def push_several(polytope: Polytope, begun: Begun) -> Ranges:
     """
     reduced, replaced, good = reduce(polytope), begun.replaced, begun.feasible
     columns = reduced.columns(replaced)
+    centre = centred(reduced.core, begun.points, begun.columns)
     k = replaced.index.shape[1]
     owner = np.repeat(np.flatnonzero(good), 2 * k)
     d = np.zeros((owner.size, polytope.model.q))
@@ -272,8 +273,13 @@ def push_several(polytope: Polytope, begun: Begun) -> Ranges:
             here = pending[first : first + step]
             who = owner[here]
             group = np.where(begun.unused[who], who, -1) if raced else np.full(who.size, -1)
-            state = _push(reduced, begun, columns.take(who), who, d[here], group, FINE * polytope.size)
-            anchor = reduced.back(begun.centre.v[begun.which[who]])
+            pull = d[here][:, reduced.free] * reduced.unit
+            start = aimed(reduced.core, centre, begun.which[who], pull, begun.columns)
+            gap = np.full(who.size, FINE * polytope.size)
+            state = interior.solve(
+                reduced.core, pull, start, gap, columns=columns.take(who), stop=race(pull, group)
+            )
+            anchor = reduced.back(centre.v[begun.which[who]])
             points, kept = inside(polytope, reduced.back(state.v), anchor, replaced.take(who))
             value[here] = np.where(kept, np.einsum("bq,bq->b", points, d[here]), np.nan)
             duals = reduced.duals(state.z4, state.alpha, state.lam)
@@ -285,23 +291,6 @@ def push_several(polytope: Polytope, begun: Begun) -> Ranges:
         if not pending.size:
             break
     return found
-
-
-def _push(
-    reduced: Reduced,
-    begun: Begun,
-    columns: Columns,
-    who: np.ndarray,
-    d: np.ndarray,
-    group: np.ndarray,
-    tolerance: float,
-) -> State:
-    """Push problems `who` along directions, from their centres."""
-    core = reduced.core
-    directions = d[:, reduced.free] * reduced.unit
-    start = aimed(core, begun.centre, begun.which[who], directions, begun.columns)
-    stop = race(directions, group)
-    return interior.solve(core, directions, start, np.full(who.size, tolerance), columns=columns, stop=stop)
 
 
 def _ranges(value: np.ndarray, bound: np.ndarray, good: np.ndarray, unused: np.ndarray) -> Ranges:

@@ -83,8 +83,10 @@ def _alone(polytope: Polytope, change: Columns, solver: str) -> Ranges:
     return ranges(replace(polytope, model=put_columns(polytope.model, change)), change.variables, solver)
 
 
-def leave_out(polytope: Polytope, index: np.ndarray) -> Without | Gone | None:
+def leave_out(polytope: Polytope, index: np.ndarray, rows: np.ndarray | None = None) -> Without | Gone | None:
     """Return what is left of a set without the variables of each feature (F, k), for :func:`push_changes`.
+
+    Of many hard rows those numbered in `rows` are looked at first, where they are given.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def leave_out(polytope: Polytope, index: np.ndarray) -> Without | Gone | None:
     [0]
     """
     if polytope.model.inner is not None:
-        return without_several(polytope, index)
+        return without_several(polytope, index, rows)
     return without_each(polytope, index[:, 0].tolist()) if index.shape[1] == 1 else None
 
 

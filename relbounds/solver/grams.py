@@ -19,7 +19,7 @@ SMALL = 2**14
 # Rows are told apart by the columns they use, if they do so in at most this many ways.
 MOST_PATTERNS = 160
 # From so many rows and columns on the search pays for a single weight vector.
-MANY_ROWS, MANY_COLUMNS = 500, 24
+MANY_ROWS, MANY_COLUMNS = 150, 24
 # Fewer rows than this are not worth the search.
 FEW_ROWS = 64
 # Rows are folded where that leaves at most this share of them, apart from the last columns, at most so many, that rows

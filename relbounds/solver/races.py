@@ -5,24 +5,27 @@ the ends of all their ranges race for the farthest: one that is proved to fall s
 
 What is left without a feature is worked out once for all its probes. Where that is nothing, the way there serves them:
 as long as the feature's variables are 0 its column does not matter, so that they go on from a state of that way.
+
+Hard rows that the sets hardly come near are left out until a certificate shows that one of them matters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
-from relbounds.solver.certificates import dual_bound, inside
+from relbounds.solver.certificates import dual_bound, inside, rows_at
 from relbounds.solver.columns import Columns, stack_columns
 from relbounds.solver.engines.batch import chunk_size
+from relbounds.solver.hard_rows import columns_with, with_hard_rows
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.predictor_corrector import State
 from relbounds.solver.reduced import Reduced, reduce
-from relbounds.solver.starts import descend, known_inside
+from relbounds.solver.starts import descend, known_inside, room_of
 from relbounds.solver.tolerances import FINE, PROMISED, THIN
 
 # An end is given up when another one is ahead by this many times what its own gap leaves open.
@@ -38,8 +41,10 @@ class Gone:
 
     Parameters
     ----------
+    rows : ndarray of int
+        The hard rows that are looked at.
     reduced : Reduced
-        The whole set.
+        The whole set with these.
     known : ndarray, shape (q,)
         The point all ways begin at, in core units.
     index : ndarray of int, shape (F, k)
@@ -49,18 +54,16 @@ class Gone:
     place : ndarray of int, shape (F,)
         The number of its point; -1 where nothing is left.
     points : ndarray, shape (p, q)
-        Points inside what is left, in core units.
-    columns : Columns
-        The columns of each point's problem: none of its own feature.
+        Points inside what is left, with all hard rows.
     """
 
+    rows: np.ndarray
     reduced: Reduced
     known: np.ndarray
     index: np.ndarray
     early: State
     place: np.ndarray
     points: np.ndarray
-    columns: Columns
 
     @property
     def number(self) -> dict[tuple[int, ...], int]:
@@ -68,8 +71,10 @@ class Gone:
         return {tuple(row): i for i, row in enumerate(self.index.tolist())}
 
 
-def without_several(polytope: Polytope, index: np.ndarray) -> Gone | None:
+def without_several(polytope: Polytope, index: np.ndarray, rows: np.ndarray | None = None) -> Gone | None:
     """Return what is left of a set without the variables of each feature (F, k); None if no start is known.
+
+    Only the hard rows numbered in `rows` are looked at, and those that points found with them break.
 
     Examples
     --------
@@ -79,29 +84,39 @@ def without_several(polytope: Polytope, index: np.ndarray) -> Gone | None:
     >>> without_several(tope, np.zeros((1, 1), dtype=int)).place.tolist()
     [-1]
     """
-    reduced = reduce(polytope)
-    model, core, known = polytope.model, reduced.core, known_inside(reduced)
+    model = polytope.model
+    rows = np.arange(model.a.size) if rows is None else rows
+    few = with_hard_rows(polytope, rows)
+    reduced = reduce(few)
+    core, known = reduced.core, known_inside(reduced)
     if known is None or model.inner is None or np.any(model.inner[index]):
         return None
-    F, k = index.shape
     step = chunk_size(core.h.size + core.a.size)
-    early, left, rooms, kept = [], [], [], []
-    for first in range(0, F, step):
+    early, left, rooms = [], [], []
+    for first in range(0, len(index), step):
         part = index[first : first + step]
-        shapes = ((len(part), k, model.h.size), (len(part), k, model.a.size), part.shape)
-        own = reduced.columns(Columns(part, *(np.zeros(shape) for shape in shapes)))
-        gone = Columns(own.index, own.G, 0.0 * own.hard, own.slopes)
+        gone = _gone(reduced, part)
         seen: list[State] = []
         points, room, last = descend(core, np.tile(known, (len(part), 1)), gone, seen=seen)
         points[gone.each, gone.index] = 0.0
         fit = room > THIN
         early.append(_earlier(last, seen))
-        kept.append(gone.take(fit))
-        left.append(points[fit])
+        left.append(reduced.back(points[fit]))
         rooms.append(fit)
-    fits = np.concatenate(rooms)
+    found, fits = np.concatenate(left), np.concatenate(rooms)
+    broken = np.flatnonzero((found @ model.A.T < model.a).any(axis=0))
+    if rows.size < model.a.size and np.setdiff1d(broken, rows).size:
+        return without_several(polytope, index, np.union1d(rows, broken))
     place = np.where(fits, np.cumsum(fits) - 1, -1)
-    return Gone(reduced, known, index, _join(early), place, np.concatenate(left), stack_columns(kept))
+    return Gone(rows, reduced, known, index, _join(early), place, found)
+
+
+def _gone(reduced: Reduced, index: np.ndarray) -> Columns:
+    """Return columns of zeros for some variables, in core units."""
+    model = reduced.polytope.model
+    shapes = ((*index.shape, model.h.size), (*index.shape, model.a.size), index.shape)
+    own = reduced.columns(Columns(index, *(np.zeros(shape) for shape in shapes)))
+    return replace(own, A=0.0 * own.hard)
 
 
 def _earlier(last: State, seen: list[State]) -> State:
@@ -128,22 +143,22 @@ class Begun:
     Parameters
     ----------
     replaced : Columns
-        The columns that change, by problem, in the units of the polytope.
+        The columns that change, by problem.
     which : ndarray of int, shape (B,)
         The point each problem starts from; -1 where its set is empty.
     unused : ndarray of bool, shape (B,)
         Whether that point does without the variables whose columns are replaced.
     points : ndarray, shape (p, q)
-        The points, in core units.
-    columns : Columns
-        The columns of each point's problem, in core units.
+        The points.
+    rows : ndarray of int
+        The hard rows that pushes look at to begin with.
     """
 
     replaced: Columns
     which: np.ndarray
     unused: np.ndarray
     points: np.ndarray
-    columns: Columns
+    rows: np.ndarray
 
     def __len__(self) -> int:
         return len(self.which)
@@ -159,8 +174,7 @@ class Begun:
         which = self.which[some]
         kept, place = np.unique(which[which >= 0], return_inverse=True)
         which[which >= 0] = place
-        points, columns = self.points[kept], self.columns.take(kept)
-        return Begun(self.replaced.take(some), which, self.unused[some], points, columns)
+        return Begun(self.replaced.take(some), which, self.unused[some], self.points[kept], self.rows)
 
 
 def join_begun(parts: Sequence[Begun]) -> Begun:
@@ -172,7 +186,7 @@ def join_begun(parts: Sequence[Begun]) -> Begun:
         np.concatenate(which),
         np.concatenate([one.unused for one in parts]),
         np.concatenate([one.points for one in parts]),
-        stack_columns([one.columns for one in parts]),
+        np.unique(np.concatenate([one.rows for one in parts])),
     )
 
 
@@ -201,30 +215,49 @@ def begin_several(polytope: Polytope, replaced: Columns, gone: Gone | None = Non
     [False]
     """
     if gone is None or not gone.number.keys() >= set(map(tuple, replaced.index.tolist())):
-        gone = without_several(polytope, np.unique(replaced.index, axis=0))
+        rows = None if gone is None else gone.rows
+        gone = without_several(polytope, np.unique(replaced.index, axis=0), rows)
     if gone is None:
         return None
-    core = gone.reduced.core
-    columns, number = gone.reduced.columns(replaced), gone.number
+    core, number = gone.reduced.core, gone.number
     feature = np.array([number[tuple(row)] for row in replaced.index.tolist()])
     which = gone.place[feature]
     unused = which >= 0
     open_ = np.flatnonzero(~unused)
-    found, kept = [gone.points], [gone.columns]
+    found = [gone.points]
     step, count = chunk_size(core.h.size + core.a.size), len(gone.points)
     for begin in range(0, open_.size, step):
         here = open_[begin : begin + step]
-        own, top = columns.take(here), np.tile(gone.known, (here.size, 1))
+        own = gone.reduced.columns(columns_with(replaced.take(here), gone.rows))
+        top = np.tile(gone.known, (here.size, 1))
         points, room, last = descend(core, top, own, _join([gone.early.take(feature[here])]))
         lost = np.flatnonzero(last.iterations >= interior.MOST)
         if lost.size:
             points[lost], room[lost], _ = descend(core, top[lost], own.take(lost))
-        fit = room > THIN
-        kept.append(own.take(fit))
+        fit, points = room > THIN, gone.reduced.back(points)
+        outside = np.flatnonzero(fit & _breaks(polytope, points, replaced.take(here)))
+        if outside.size:
+            points[outside], fit[outside] = _sought(polytope, replaced.take(here[outside]))
         found.append(points[fit])
         which[here[fit]] = count + np.arange(int(fit.sum()))
         count += int(fit.sum())
-    return Begun(replaced, which, unused, np.concatenate(found), stack_columns(kept))
+    return Begun(replaced, which, unused, np.concatenate(found), gone.rows)
+
+
+def _breaks(polytope: Polytope, points: np.ndarray, replaced: Columns) -> np.ndarray:
+    """Return whether points break a hard row of their problem."""
+    hard = rows_at(polytope, points, replaced)[1]
+    found: np.ndarray = np.any(hard < polytope.model.a, axis=1)
+    return found
+
+
+def _sought(polytope: Polytope, replaced: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Return points inside the sets with replaced columns, looking at all rows, and whether there are any."""
+    reduced = reduce(polytope)
+    top = known_inside(reduced)
+    assert top is not None
+    points, room, _ = descend(reduced.core, np.tile(top, (len(replaced), 1)), reduced.columns(replaced))
+    return reduced.back(points), room > THIN
 
 
 def push_several(polytope: Polytope, begun: Begun) -> Ranges:
@@ -256,41 +289,64 @@ def push_several(polytope: Polytope, begun: Begun) -> Ranges:
     >>> np.round(found.upper, 5).tolist()
     [1.0]
     """
-    reduced, replaced, good = reduce(polytope), begun.replaced, begun.feasible
-    columns = reduced.columns(replaced)
-    centre = centred(reduced.core, begun.points, begun.columns)
-    k = replaced.index.shape[1]
-    owner = np.repeat(np.flatnonzero(good), 2 * k)
-    d = np.zeros((owner.size, polytope.model.q))
-    variables = np.repeat(replaced.index[good].ravel(), 2)
-    d[np.arange(owner.size), variables] = np.tile([-1.0, 1.0], owner.size // 2)
-    value, bound = np.full(owner.size, np.nan), np.full(owner.size, np.nan)
-    pending = np.arange(owner.size)
-    # whole problems together; few of them are pushed to the end, so that twice as many directions as usual go well
-    step = 2 * k * max(1, chunk_size(reduced.core.h.size + reduced.core.a.size) // k)
-    for raced in (True, False):
-        for first in range(0, pending.size, step):
-            here = pending[first : first + step]
-            who = owner[here]
-            group = np.where(begun.unused[who], who, -1) if raced else np.full(who.size, -1)
-            pull = d[here][:, reduced.free] * reduced.unit
-            start = aimed(reduced.core, centre, begun.which[who], pull, begun.columns)
-            gap = np.full(who.size, FINE * polytope.size)
-            state = interior.solve(
-                reduced.core, pull, start, gap, columns=columns.take(who), stop=race(pull, group)
-            )
-            anchor = reduced.back(centre.v[begun.which[who]])
-            points, kept = inside(polytope, reduced.back(state.v), anchor, replaced.take(who))
-            value[here] = np.where(kept, np.einsum("bq,bq->b", points, d[here]), np.nan)
-            duals = reduced.duals(state.z4, state.alpha, state.lam)
-            bound[here] = dual_bound(polytope, d[here], duals, replaced.take(who))
-        found = _ranges(value.reshape(-1, 2 * k), bound.reshape(-1, 2 * k), good, begun.unused[good])
-        # multipliers of an end given up early may prove little where the set is thin: drive all of them home
+    good, k = begun.feasible, begun.replaced.index.shape[1]
+    value, bound = np.full((len(begun), 2 * k), np.nan), np.full((len(begun), 2 * k), np.nan)
+    pending = np.flatnonzero(good)
+    every = np.arange(polytope.model.a.size)
+    # a row left out may matter after all, and multipliers of an end given up early may prove little where the set is
+    # thin: then all ends are driven home with all rows
+    for rows, raced in ((begun.rows, True), (every, False)):
+        if pending.size:
+            value[pending], bound[pending] = _ends(polytope, begun.take(pending), rows, raced)
+        found = _ranges(value[good], bound[good], good, begun.unused[good])
         open_ = ~(found.gap.reshape(-1, k).max(axis=1) <= PROMISED * polytope.size)
-        pending = np.flatnonzero(open_[owner])
-        if not pending.size:
-            break
+        pending = np.flatnonzero(open_ & good)
     return found
+
+
+def _ends(polytope: Polytope, begun: Begun, rows: np.ndarray, raced: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return what both ends of every variable reach, shape (B, 2k), and bounds on it, looking at some hard rows.
+
+    Values are those of points that keep all rows, nan where no such point was found.
+    """
+    few = with_hard_rows(polytope, rows)
+    reduced = reduce(few)
+    core, k = reduced.core, begun.replaced.index.shape[1]
+    owner = np.repeat(np.arange(len(begun)), 2 * k)
+    d = np.zeros((owner.size, polytope.model.q))
+    d[np.arange(owner.size), np.repeat(begun.replaced.index.ravel(), 2)] = np.tile(
+        [-1.0, 1.0], owner.size // 2
+    )
+    columns = reduced.columns(columns_with(begun.replaced, rows))
+    # the columns of each point's problem: those of its problem, or none
+    _, of = np.unique(begun.which, return_index=True)
+    at_point = columns.take(of)
+    for part in (at_point.G, at_point.hard, at_point.slopes):
+        part[begun.unused[of]] = 0.0
+    points = reduced.into(begun.points)
+    room, _, g = room_of(core, points, at_point)
+    inner = np.hstack([room, g]).min(axis=1) > 0
+    centre = centred(core, points, at_point)
+    value, bound = np.full(owner.size, np.nan), np.full(owner.size, np.nan)
+    pending = np.flatnonzero(inner[begun.which[owner]])
+    # whole problems together; few of them are pushed to the end, so that twice as many directions as usual go well
+    step = 2 * k * max(1, chunk_size(core.h.size + core.a.size) // k)
+    for first in range(0, pending.size, step):
+        here = pending[first : first + step]
+        who = owner[here]
+        own = begun.replaced.take(who)
+        group = np.where(begun.unused[who], who, -1) if raced else np.full(who.size, -1)
+        pull = d[here][:, reduced.free] * reduced.unit
+        start = aimed(core, centre, begun.which[who], pull, at_point)
+        gap = np.full(who.size, FINE * polytope.size)
+        state = interior.solve(core, pull, start, gap, columns=columns.take(who), stop=race(pull, group))
+        anchor = reduced.back(centre.v[begun.which[who]])
+        reached, kept = inside(polytope, reduced.back(state.v), anchor, own)
+        value[here] = np.where(kept, np.einsum("bq,bq->b", reached, d[here]), np.nan)
+        # what is proved with fewer rows is proved
+        duals = reduced.duals(state.z4, state.alpha, state.lam)
+        bound[here] = dual_bound(few, d[here], duals, columns_with(own, rows))
+    return value.reshape(-1, 2 * k), bound.reshape(-1, 2 * k)
 
 
 def _ranges(value: np.ndarray, bound: np.ndarray, good: np.ndarray, unused: np.ndarray) -> Ranges:

@@ -29,8 +29,10 @@ from relbounds.progress import stage
 from relbounds.seeds import stream
 from relbounds.solver.changes import begin_changes, leave_out, push_begun, push_changes
 from relbounds.solver.columns import join_columns, put_columns
+from relbounds.solver.hard_rows import near_hard_rows
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.races import Begun, Gone, join_begun
+from relbounds.solver.starts import prepare
 
 # Draws per task: a matter of the problem's size alone, so that the work never depends on the number of workers.
 CHUNK, LARGE_CHUNK, LARGE = 100, 10, 1_000_000
@@ -45,7 +47,10 @@ STREAM = {"regular": "regular probes", "privileged": "privileged probes"}
 
 @dataclass(frozen=True)
 class Source:
-    """What probes of one part are drawn from: the program without merged rows, its set, the part's columns."""
+    """What probes of one part are drawn from: the program without merged rows, its set, the part's columns.
+
+    `rows` are the hard rows that the set comes near.
+    """
 
     part: str
     spec: Spec
@@ -53,6 +58,7 @@ class Source:
     columns: FloatArray
     norm: float
     options: Options
+    rows: np.ndarray
 
 
 def draw_populations(evidence: Evidence) -> dict[NoiseKey, Population]:
@@ -64,12 +70,13 @@ def draw_populations(evidence: Evidence) -> dict[NoiseKey, Population]:
         # a permuted column tells rows apart that were equal before
         own = build_any(design, spec.kind, merged=False)
         polytope = replace(polytope, model=own.model, active=None)
+    rows = near_hard_rows(prepare(polytope))[0] if spec.functions else np.arange(polytope.model.a.size)
     out = {}
     for part, columns in (("regular", design.X), ("privileged", design.Z)):
         terms = [t for t in design.design_terms if t.part == part]
         if not terms or (part == "privileged" and not spec.functions):
             continue
-        source = Source(part, own, polytope, columns, evidence.norm, evidence.options)
+        source = Source(part, own, polytope, columns, evidence.norm, evidence.options, rows)
         alone = [t for t in terms if len(t.columns) == 1]
         if alone:
             out[NoiseKey(part)] = _pooled(source, [t.columns[0] for t in alone])
@@ -91,7 +98,7 @@ def _pooled(source: Source, columns: Sequence[int]) -> Population:
         # of many features only those are looked at that will be drawn to begin with
         picked = {columns[_pick(options.seed, part, draw, len(columns))[0]] for draw in range(options.probes)}
         looked_at = [k for k in columns if k in picked]
-    without = leave_out(polytope, np.array([source.spec.variables(part, k) for k in looked_at]))
+    without = leave_out(polytope, np.array([source.spec.variables(part, k) for k in looked_at]), source.rows)
     shared = (source, tuple(columns), without)
     found: list[Ranges] = []
     waiting: list[Begun] = []
@@ -110,8 +117,9 @@ def _pooled(source: Source, columns: Sequence[int]) -> Population:
                 tried = wave - sum(len(piece) for piece in pieces if isinstance(piece, Begun))
             else:
                 # sets that have a point wait until there are enough of them: all together are pushed quickest
-                begun = join_begun(waiting).take(np.arange(min(count, options.probes) - len(found)))
-                waiting = []
+                ready = join_begun(waiting)
+                first, rest = np.split(np.arange(len(ready)), [options.probes - len(found)])
+                begun, waiting = ready.take(first), [ready.take(rest)] if rest.size else []
                 parts = [begun.take(np.array(piece)) for piece in chunks(len(begun), size)]
                 pieces = run(
                     _push,

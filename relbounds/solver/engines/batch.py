@@ -16,12 +16,13 @@ from relbounds.solver.engines.registry import Engine
 from relbounds.solver.engines.simplex import push_simplex
 from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, with_columns
 from relbounds.solver.goals import Goals
+from relbounds.solver.hard_rows import near_hard_rows, ready_with
 from relbounds.solver.near_rows import is_large, push_near
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.reduced import Duals, Reduced, is_lossless, reduce
 from relbounds.solver.starts import Ready, balanced, prepare
-from relbounds.solver.tolerances import FINE, PROMISED
+from relbounds.solver.tolerances import FINE, PROMISED, TOUCHING
 
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
@@ -29,6 +30,8 @@ FEWEST, MOST = 8, 128
 # Rows count as active within this many standard widths of the set: fewer are solved for again, more cost time in every
 # iteration. Beyond this share of rows, all do.
 WIDTHS, MOST_ACTIVE = 0.4, 0.6
+# Entries of the hard rows from which on it pays to look for those that the set comes near.
+MANY = 60_000
 # With so few rows and directions leaving rows out saves less than solving again with more of them costs.
 FEW_ROWS, FEW_DIRECTIONS = 1000, 12
 
@@ -186,23 +189,52 @@ def _push_all(
         points, duals = push_near(ready.polytope, directions, anchor[0])
         return Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
+    model = polytope.model
+    points = np.empty((B, model.q))
+    K = polytope.budgets[2].size
+    duals = Duals(np.empty((B, K)), np.empty((B, model.h.size)), np.zeros((B, model.a.size)))
+    rows, pending = np.arange(model.a.size), np.arange(B)
+    if model.A.size >= MANY:
+        rows, ready = near_hard_rows(ready)
+    while pending.size:
+        own = None if goals is None else goals.take(pending)
+        found, part = _push_ready(ready_with(ready, rows), directions[pending], own, gap)
+        points[pending], duals.lam[pending], duals.beta[pending] = found, part.lam, part.beta
+        duals.alpha[np.ix_(pending, rows)] = part.alpha
+        if goals is not None and own is not None:
+            goals.put(pending, own)
+        if rows.size == model.a.size:
+            break
+        broken = found @ model.A.T < model.a - TOUCHING * model.height
+        if own is not None:
+            # what fewer rows prove to fall short falls short with all of them
+            broken[own.stopped] = False
+        rows, pending = np.union1d(rows, np.flatnonzero(broken.any(axis=0))), pending[broken.any(axis=1)]
+    return Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
+
+
+def _push_ready(
+    ready: Ready, directions: np.ndarray, goals: Goals | None, gap: float
+) -> tuple[np.ndarray, Duals]:
+    """Return points and multipliers, on the loss rows that matter."""
+    anchor = ready.reduced.back(ready.v[None, :])
+
     def solve(some: np.ndarray, small: Smaller, reduced: Reduced) -> tuple[np.ndarray, Duals]:
         d = directions[some][:, reduced.free] * reduced.unit
         stop = None if goals is None else goals.stop(some, d, directions[some] @ reduced.origin)
         # from the middle all directions take fewer steps, and free variables balance: bounds are proved early
-        state = run_centred(reduced.core, d, reduced.into(anchor), gap * polytope.size, stop)
+        state = run_centred(reduced.core, d, reduced.into(anchor), gap * ready.polytope.size, stop)
         return reduced.back(state.v), reduced.duals(state.z4, state.alpha, state.lam)
 
-    points, duals = on_active_rows(
+    return on_active_rows(
         ready,
-        B,
+        len(directions),
         solve,
         lambda some, v: v @ ready.polytope.model.G.T,
         None if goals is None else goals.stopped,
         # what rows left out take is told as well as the gap, which is finer than what it stands for
         rough=gap * PROMISED / FINE if gap > FINE else 0.0,
     )
-    return Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
 
 def on_active_rows(

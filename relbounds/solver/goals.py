@@ -38,6 +38,8 @@ class Goals:
         The largest value known so far in each of these races.
     accuracy : float
         What may be left open of the others, relative to the norm of the baseline.
+    past : float
+        A direction may stop once it reaches more than this.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Goals:
     group: np.ndarray | None = None
     ahead: np.ndarray = field(default_factory=lambda: np.zeros(0))
     accuracy: float = PROMISED
+    past: float = np.inf
 
     def stop(self, which: np.ndarray, d: np.ndarray, offset: np.ndarray) -> Stop:
         """Return the rule for a run of the directions `which`, given in core units with the constant they add.
@@ -71,7 +74,7 @@ class Goals:
             most = value + gap + OPEN * lack
             here = which[at.which]
             self.most[here] = most
-            done = np.zeros(value.size, dtype=bool)
+            done = value > self.past
             if self.below is not None:
                 done |= most <= self.below[here]
             if self.race:
@@ -110,6 +113,7 @@ def make_goals(
     group: np.ndarray | None = None,
     ahead: np.ndarray | None = None,
     accuracy: float = PROMISED,
+    past: float = np.inf,
 ) -> Goals:
     """Return the goals of `count` directions.
 
@@ -120,4 +124,4 @@ def make_goals(
     """
     known = np.zeros(0) if ahead is None else np.array(ahead, dtype=float)
     stopped, most = np.zeros(count, dtype=bool), np.full(count, np.inf)
-    return Goals(below, race, best, enough, stopped, most, group, known, accuracy)
+    return Goals(below, race, best, enough, stopped, most, group, known, accuracy, past)

@@ -13,7 +13,7 @@ from problems import (
 )
 
 from relbounds.solver import few_columns
-from relbounds.solver.engines.dispatch import push_many
+from relbounds.solver.engines.dispatch import push_many, push_past
 from relbounds.solver.largest import push_largest, push_largest_each, push_likeliest, push_on_few
 from relbounds.solver.least import largest_contrast, least_value, least_values, sum_of_sizes
 from relbounds.solver.model import make_model
@@ -55,6 +55,22 @@ def test_least_value_by_every_engine(solver):
     form = largest_contrast([0, 1], polytope.model.q)
     found = least_value(polytope, form.E, form.F, form.cost, solver)
     assert abs(found.value - plain_least(polytope, form.E, form.F, form.cost)) <= 1e-6 * polytope.size
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_pushes_past_a_value_end_beyond_it_or_at_the_optimum(wide, monkeypatch):
+    monkeypatch.setattr(few_columns, "WIDE", 0 if wide else 1000)
+    early = 0
+    for polytope in some_polytopes(12):
+        directions = feature_directions(polytope.model)
+        exact = np.array([plain_max(polytope, d) for d in directions])
+        found = push_past(polytope, directions, 0.0, "batch")
+        assert (found.value <= exact + 1e-7 * polytope.size).all()
+        short = found.value <= 0
+        assert (exact[short] <= 1e-6 * polytope.size).all()
+        np.testing.assert_allclose(found.value[short], exact[short], atol=1e-6 * polytope.size)
+        early += int(np.sum(found.value < exact - 1e-3 * polytope.size))
+    assert early
 
 
 def test_an_empty_set_has_no_least_and_no_largest_value():

@@ -24,7 +24,7 @@ from relbounds.solver.alike import fit_alike
 from relbounds.solver.best_refitted import BestRefitted, spent
 from relbounds.solver.columns import Columns, put_columns, stack_columns
 from relbounds.solver.engines.batch import chunk_size
-from relbounds.solver.engines.dispatch import push_many
+from relbounds.solver.engines.dispatch import push_past
 from relbounds.solver.few_columns import is_wide
 from relbounds.solver.few_each import best_each
 from relbounds.solver.largest import push_largest, push_likeliest, push_on_few
@@ -351,7 +351,7 @@ def _largest_least(polytope: Polytope, single: list[Functional], v: FloatArray, 
         if not some:
             break
         toward = np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in some])
-        best = max(best, float(np.max(-push_many(polytope, toward, solver).value)))
+        best = max(best, float(np.max(-push_past(polytope, toward, 0.0, solver).value)))
     return best
 
 

@@ -30,6 +30,8 @@ FEWEST, MOST = 8, 128
 # Rows count as active within this many standard widths of the set: fewer are solved for again, more cost time in every
 # iteration. Beyond this share of rows, all do.
 WIDTHS, MOST_ACTIVE = 0.4, 0.6
+# Where the start uses more of the columns than this, leaving out the others saves less than adding some of them costs.
+MOST_NEEDED = 0.8
 # Entries of the hard rows from which on it pays to look for those that the set comes near.
 MANY = 60_000
 # With so few rows and directions leaving rows out saves less than solving again with more of them costs.
@@ -132,7 +134,7 @@ def push_batch(
     >>> np.round(push_batch(tope, np.array([[1.0], [-1.0]])).points.ravel(), 5).tolist()
     [1.0, 0.5]
     """
-    if is_wide(polytope) and not needed_columns(polytope).all():
+    if is_wide(polytope) and needed_columns(polytope).mean() <= MOST_NEEDED:
         answer = _push_few(polytope, directions, goals, first)
         if answer is not None:
             return answer
@@ -164,9 +166,11 @@ def _push_few(
         return answer.points, answer.duals
 
     def settled(some: np.ndarray, duals: Duals) -> np.ndarray:
-        if goals is None or goals.below is None:
-            return np.zeros(some.size, dtype=bool)
-        return dual_bound(polytope, directions[some], duals) <= goals.below[some]
+        if goals is not None and goals.below is not None:
+            return dual_bound(polytope, directions[some], duals) <= goals.below[some]
+        if goals is not None and goals.past < np.inf:
+            return goals.stopped[some]
+        return np.zeros(some.size, dtype=bool)
 
     accuracy = PROMISED if goals is None else goals.accuracy
     points, duals = on_few_columns(polytope, directions, solve, None, settled, accuracy, first)

@@ -145,6 +145,27 @@ def _push_below(polytope: Polytope, directions: np.ndarray, solver: str, below: 
     return replace(pushed, stopped=stopped)
 
 
+def push_past(polytope: Polytope, directions: np.ndarray, enough: float, solver: str = "cvxopt") -> Pushed:
+    """Push directions until they reach more than a given value; those that do not go all the way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7]))
+    >>> found = push_past(tope, np.array([[1.0], [-1.0]]), 0.0, "batch").value
+    >>> bool(found[0] > 0), round(float(found[1]), 5)
+    (True, -0.5)
+    """
+    if find_engine(solver).name != "batch":
+        return push_many(polytope, directions, solver)
+    answer = push_batch(polytope, directions, make_goals(len(directions), past=enough))
+    pushed = certified(polytope, directions, answer, None, "batch")
+    rest = np.flatnonzero((pushed.value <= enough) & (pushed.gap > PROMISED * polytope.size))
+    return merge(pushed, rest, push_many(polytope, directions[rest], solver)) if rest.size else pushed
+
+
 def merge(pushed: Pushed, where: np.ndarray, again: Pushed) -> Pushed:
     """Return the better of two certificates for each direction solved again: values and bounds both count.
 

@@ -89,9 +89,9 @@ def test_rows_that_seen_points_use_with_the_other_sign_are_not_pushed_toward_zer
     monkeypatch.setattr(fwer, "values_in", lambda *args: kept.append(args) or whole(*args))
     rb.relbounds(known.formula, known.data, privileged="slack", residual=3.0, seed=3, progress=False)
     pushed = []
-    push = blocks.push_many
+    push = blocks.push_past
     monkeypatch.setattr(
-        blocks, "push_many", lambda tope, d, *rest: pushed.append(len(d)) or push(tope, d, *rest)
+        blocks, "push_past", lambda tope, d, *rest: pushed.append(len(d)) or push(tope, d, *rest)
     )
     counts = []
     for found, rows, solver in kept:

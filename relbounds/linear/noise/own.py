@@ -118,6 +118,7 @@ def own_effects(
     related = count_related(terms, others)
     level = max(alpha / ((len(others) + related) * len(responses)), LEAST)
     beside = {t: choose_beside(terms, widths, t, own, others) for t, own in others.items()}
+    del terms  # as large as the data
     found = [
         own_test(
             blocks,
@@ -288,7 +289,9 @@ def own_test(
     if response.n > draws:
         terms = make_terms(arrays, adjust)
         if is_even(terms, rows):
-            return _own_of_many(make_table(terms, adjust), response, beside, asked, seed, draws)
+            alone, kept = beside_each(make_table(terms, adjust), beside)
+            del terms  # as large as the data
+            return _own_of_many(alone, kept, response, asked, seed, draws)
     out: dict[int, float] = {}
     tested: dict[int, tuple[FloatArray, FloatArray]] = {}
     bases = {k: kept_columns(arrays, [k], None, n) for k in {k for others in beside.values() for k in others}}
@@ -364,16 +367,15 @@ def _says_more(own: FloatArray, given: FloatArray) -> bool:
 
 
 def _own_of_many(
-    table: Table,
+    alone: Table,
+    kept: Mapping[int, IntArray],
     response: Response,
-    beside: Mapping[int, Sequence[int]],
     asked: Collection[int] | None,
     seed: int,
     draws: int,
 ) -> dict[int, float]:
-    """Return the same for many observations: all terms are drawn together."""
-    alone, kept = beside_each(table, beside)
-    number = {t: k for k, t in enumerate(beside) if alone.terms.widths[k]}
+    """Return the same for many observations, all terms drawn together, from what each says beyond others."""
+    number = {t: k for k, t in enumerate(kept) if alone.terms.widths[k]}
     out = dict.fromkeys(number, 1.0)
     tested = [t for t in number if asked is None or t in asked]
     if not tested:

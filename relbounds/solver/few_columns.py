@@ -21,6 +21,8 @@ from relbounds.solver.tolerances import FINE, NEGLIGIBLE, PROMISED
 
 # Sets with fewer penalised variables are solved with all of them.
 WIDE = 100
+# So are those with no more than this many, or whose start uses more than this share of them.
+MANY, FEW_OF_MANY = 60, 0.2
 # Columns that join for one direction at a time, and directions worked on together: each brings columns of its own.
 JOINING, TOGETHER = 15, 32
 # Columns pulled at by this share of what they are held by join along with those pulled at by more.
@@ -42,6 +44,24 @@ def is_wide(polytope: Polytope) -> bool:
     False
     """
     return len(polytope.start) == polytope.model.q and int(np.sum(polytope.model.penalty > 0)) > WIDE
+
+
+def uses_few(polytope: Polytope) -> bool:
+    """Return whether it pays to push with few columns: in wide sets, and where the start uses few of many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> uses_few(Polytope(model, norm=1.0, loss=1.0, start=np.ones(1)))
+    False
+    """
+    if is_wide(polytope) or len(polytope.start) != polytope.model.q:
+        return is_wide(polytope)
+    penalised = polytope.model.penalty > 0
+    count = int(penalised.sum())
+    return count > MANY and int(np.sum(polytope.start[penalised] != 0)) <= FEW_OF_MANY * count
 
 
 def is_much_wider(polytope: Polytope) -> bool:

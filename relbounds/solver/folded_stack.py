@@ -5,13 +5,17 @@ An observation has a row at every threshold, and one for either side of a tube.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from relbounds.solver.grams import alike_rows
 from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.stack import Stack
+
+# Sums over the columns of rows that are the same differ by no more than this share of their size.
+SAME = 1e-12
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,12 @@ class Fold:
     order: np.ndarray
     starts: np.ndarray
     free: np.ndarray
+
+    @property
+    def first(self) -> np.ndarray:
+        """One row of each."""
+        found: np.ndarray = self.order[self.starts]
+        return found
 
     def sums(self, y: np.ndarray) -> np.ndarray:
         """Return the sums of ``y`` (..., R) over the rows of each."""
@@ -77,6 +87,78 @@ class FoldedStack(Stack):
         return out
 
 
+@dataclass(frozen=True)
+class ActiveStack(Stack):
+    """A stack of some rows of each problem whose Gram matrices have each different row once.
+
+    Parameters
+    ----------
+    source : ndarray, shape (P, q, R)
+        All rows of each problem.
+    fold : Fold
+        Which of them are the same but for their sign.
+    which : ndarray of int, shape (P, r)
+        Which of the different ones each row is.
+    """
+
+    source: np.ndarray = field(kw_only=True)
+    fold: Fold = field(kw_only=True)
+    which: np.ndarray = field(kw_only=True)
+
+    @cached_property
+    def X(self) -> np.ndarray:
+        """The different rows in the penalised columns, shape (P, c, U)."""
+        c, first = self.G.shape[1] - len(self.fold.free), self.fold.first
+        return self.source[:, :c, first] * self.fold.sign[first]
+
+    def take(self, some: np.ndarray | slice) -> Stack:
+        """Return the same for some of the directions."""
+        if not self._each:
+            return self.of(self.owner[some])
+        linear = None if self.linear is None else self.linear[some]
+        return self._with(self.G[some], linear, self.X[some], self.which[some])
+
+    def of(self, owner: np.ndarray) -> Stack:
+        """Return the same problems with other directions, whose problems are given."""
+        out = super().of(owner)
+        if "X" in self.__dict__:
+            out.__dict__["X"] = self.X
+        return out
+
+    def columns(self, owner: np.ndarray, place: np.ndarray, unit: np.ndarray) -> Stack:
+        """Return the rows of some problems in penalised columns of their own and all free ones."""
+        few = super().columns(owner, place, unit)
+        c, first = place.shape[1] - len(self.fold.free), self.fold.first
+        X = self.source[owner[:, None, None], place[:, :c, None], first]
+        X *= unit[:, :c, None]
+        X *= self.fold.sign[first]
+        return self._with(few.G, few.linear, X, self.which[owner])
+
+    def _with(self, G: np.ndarray, linear: np.ndarray | None, X: np.ndarray, which: np.ndarray) -> Stack:
+        """Return other problems, one direction each, whose different rows are known."""
+        out = replace(self, G=G, linear=linear, owner=np.arange(len(G)), which=which)
+        out.__dict__["X"] = X
+        return out
+
+    def clear(self, some: slice) -> None:
+        """Set some columns to 0."""
+        super().clear(some)
+        self.X[:, some] = 0.0
+
+    def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
+        """Return the lower triangles of ``G' diag(D_b) G`` for every direction, shape (B, q, q)."""
+        B, q, c, U = len(D), self.G.shape[1], *self.X.shape[1:]
+        place = self.which[self.owner] + U * np.arange(B)[:, None]
+        sums = np.bincount(place.ravel(), weights=D.ravel(), minlength=B * U).reshape(B, U)
+        out = np.empty((B, q, q))
+        rows = Stack(self.X, None, self.owner)
+        out[:, :c, :c] = rows.gram(sums) if self._each else rows.by_half(sums, self.X)
+        for p, first, last in self._runs:
+            weighted = (D[first:last, None, :] * self.G[p, c:]).reshape(-1, D.shape[1])
+            out[first:last, c:] = np.matmul(weighted, self.G[p].T).reshape(last - first, q - c, q)
+        return out
+
+
 def folded_stack(core: Core, stack: Stack) -> Stack:
     """Return a stack with each different row once, or as it is where too many are different.
 
@@ -96,10 +178,16 @@ def folded_stack(core: Core, stack: Stack) -> Stack:
         return stack
     first, which, sign = found
     free = np.ascontiguousarray(core.G[:, s:].T)
-    X = stack.G[:, :s, first] * sign[first]
-    for G, own in zip(stack.G, X, strict=True):
-        if not (np.array_equal(G[:s], own[:, which] * sign) and np.array_equal(G[s:], free)):
+    # any weights tell rows apart, and rounding is all that may be between those that are the same
+    telling = np.random.default_rng(0).uniform(0.5, 1.5, s)
+    size = np.abs(core.G[:, :s]).sum(axis=1)
+    for G in stack.G:
+        sums = telling @ G[:s]
+        if np.any(np.abs(sums - (sums[first] * sign[first])[which] * sign) > SAME * size):
+            return stack
+        if not np.array_equal(G[s:], free):
             return stack
     order = np.argsort(which, kind="stable")
     starts = np.searchsorted(which[order], np.arange(first.size))
-    return FoldedStack(X, None, stack.owner, fold=Fold(which, sign, order, starts, free))
+    fold = Fold(which, sign, order, starts, free)
+    return FoldedStack(stack.G[:, :s, first] * sign[first], None, stack.owner, fold=fold)

@@ -205,9 +205,8 @@ def narrowed(
     # a direction's own columns are not used at its start, so that it is the same for all of them
     idle = slice(count, count + more)
     at = few.into(middle)
-    few.stack.G[:, idle] = at[:, idle] = 0.0
-    if few.stack.linear is not None:
-        few.stack.linear[:, idle] = 0.0
+    at[:, idle] = 0.0
+    few.stack.clear(idle)
     if not strictly(few.core, at, few.stack).all():
         return None
     centre = centred(few.core, at, few.stack)

@@ -20,8 +20,8 @@ MANY, ABOUT, BOOKKEEPING, USUAL_ROUNDS = 160, 100, 3e6, 6
 # Columns to begin with, and columns that join at a time: many while it is asked roughly which are of use, since hardly
 # any round is as dear as another one.
 FIRST, JOINING, JOINING_ROUGHLY = 60, 60, 150
-# A column pulled at so close to its penalty may be of use to a problem next in line.
-CLOSE = 0.9
+# A column pulled at so close to its penalty may be of use to a problem next in line: so many of them are handed on.
+CLOSE, HANDED_ON = 0.4, 200
 # Which columns are of use is first asked at this accuracy, until no more than so many others are asked for; those that
 # are pulled at by at least this share of their penalty are then taken: mostly no other one is asked for later.
 LOOKING, FEW_MORE, IDLE = 3e-2, 5, 0.8
@@ -227,4 +227,6 @@ def fit_grown(
         if not join_columns(chosen, over, SHORT * gap):
             break
     assert near is not None
-    return near, held | (over > CLOSE - 1.0)
+    handed = np.zeros(model.q, dtype=bool)
+    handed[np.argsort(-over, kind="stable")[:HANDED_ON]] = True
+    return near, held | (handed & (over > CLOSE - 1.0))

@@ -16,8 +16,10 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.best_refitted import BestRefitted, Proof, best_of, proved, screened, spent_by, stacked
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.columns import Columns
+from relbounds.solver.folded_stack import ActiveStack, Fold, FoldedStack, folded_stack
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
+from relbounds.solver.open_ends import Found, Likely, first_of, likeliest
 from relbounds.solver.own_columns import Narrow, close_columns, middle_of, narrowed
 from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.priced import priced_core
@@ -31,6 +33,8 @@ ENTRIES = 25_000
 SMALL = 100
 # Rows count as active within this many standard widths of a set, seen from its middle.
 WIDTHS, MOST_ACTIVE = 0.3, 0.6
+# Rows that are the same but for their sign are taken once where that leaves less than this share of the active ones.
+FOLDED = 0.7
 # Accuracy of what directions reach, relative to the norm of the best model: what is aimed at, and what must be kept.
 REACHED, LOOSE = 1e-6, 1e-4
 # With more directions than this, those that the best model uses most go first: what they reach settles most others.
@@ -40,33 +44,7 @@ PRICED = 0.2
 # Runs at most, each with the rows that the last one was wrong about.
 ROUNDS = 20
 
-# What the best model uses of a variable that it does not use, relative to its norm.
-UNUSED = 1e-6
-
 Budgets = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
-
-
-@dataclass(frozen=True)
-class Likely:
-    """Which of many directions are pushed, and how accurately.
-
-    Parameters
-    ----------
-    used : int
-        So many of those that the best model goes farthest along, or against.
-    near : int
-        So many of those that it does not use, but is closest to using.
-    lead : int
-        So many of those that lead with the columns near the best model go on with all columns.
-    glance, accuracy : float
-        Accuracy of that first look, and of the largest value, relative to the norm.
-    """
-
-    used: int
-    near: int
-    lead: int
-    glance: float
-    accuracy: float
 
 
 @dataclass(frozen=True)
@@ -185,10 +163,10 @@ def push_refitted(
             value = at[inside] @ d.T
             seen = np.maximum(sets.middle @ d.T, value)
             each = np.broadcast_to(paired, seen.shape)
-            known = _Found(seen, top[here], each, np.full(seen.shape, REACHED) * size[here, None])
+            known = Found(seen, top[here], each, np.full(seen.shape, REACHED) * size[here, None])
             _do_without(sets, at[inside], d, known)
             if likely is not None:
-                known = _likeliest(known, value, size[here], likely)
+                known = likeliest(known, value, size[here], likely)
                 known = _glance(sets, moving, d, known, size[here], likely)
             moved = _push_sets(out, here, sets, moving, d, known)
             active[np.ix_(here, reduced.rows)] = True if hard else moved
@@ -218,7 +196,8 @@ def _apart(core: Core, stack: Stack, v: np.ndarray, begin: np.ndarray) -> np.nda
 class _Sets:
     """The sets of some models with all of their rows: arrays, rows, points in their middles, what is proved of them.
 
-    `near` (P, s) are the columns that directions begin with; None where they have all.
+    `near` (P, s) are the columns that directions begin with; None where they have all. `fold` says which rows are the
+    same but for their sign.
     """
 
     core: Core
@@ -226,13 +205,14 @@ class _Sets:
     middle: np.ndarray
     proof: Proof
     near: np.ndarray | None
+    fold: Fold | None
 
     def part(self, some: np.ndarray) -> _Sets:
         """Return the sets of some of the models."""
         core, stack = _some(self.core, self.stack, some)
         proof = Proof(self.proof.pushed[some], self.proof.left[some])
         near = None if self.near is None else self.near[some]
-        return _Sets(core, stack, self.middle[some], proof, near)
+        return _Sets(core, stack, self.middle[some], proof, near, self.fold)
 
 
 def _sets_of(
@@ -240,12 +220,15 @@ def _sets_of(
 ) -> tuple[_Sets, np.ndarray]:
     """Return the sets around some models, and the rows that each is wide enough to move across their kinks."""
     near = close_columns(core, proof, d)
+    once = folded_stack(core, stack)
+    fold = once.fold if isinstance(once, FoldedStack) else None
     found = None if near is None else middle_of(core, stack, v, near, proof)
     if found is None:
         centre = centred(core, v, stack)
-        return _Sets(core, stack, centre.v, proof, None), _active(core, stack, centre)
+        return _Sets(core, stack, centre.v, proof, None, fold), _active(core, stack, centre)
     few, centre = found
-    return _Sets(core, stack, few.back(centre.v), proof, near), _active(few.core, few.stack, centre)
+    sets = _Sets(core, stack, few.back(centre.v), proof, near, fold)
+    return sets, _active(few.core, few.stack, centre)
 
 
 def _some(core: Core, stack: Stack, some: np.ndarray) -> tuple[Core, Stack]:
@@ -283,10 +266,12 @@ def _whole(
 
 
 def _push_sets(
-    out: Refitted, which: np.ndarray, sets: _Sets, active: np.ndarray, d: np.ndarray, found: _Found
+    out: Refitted, which: np.ndarray, sets: _Sets, active: np.ndarray, d: np.ndarray, found: Found
 ) -> np.ndarray:
     """Find what the models `which` reach along `d` (core units) and write it down; return their active rows."""
-    first = _first(found.seen, LEADERS) if len(d) > FEW_DIRECTIONS else np.zeros_like(found.seen, dtype=bool)
+    first = (
+        first_of(found.seen, LEADERS) if len(d) > FEW_DIRECTIONS else np.zeros_like(found.seen, dtype=bool)
+    )
     before, joined = np.zeros_like(first), True
     for _ in range(ROUNDS):
         want = found.open()
@@ -311,8 +296,8 @@ def _push_sets(
 
 
 def _glance(
-    sets: _Sets, active: np.ndarray, d: np.ndarray, found: _Found, size: np.ndarray, likely: Likely
-) -> _Found:
+    sets: _Sets, active: np.ndarray, d: np.ndarray, found: Found, size: np.ndarray, likely: Likely
+) -> Found:
     """Return the same with the leading directions open only: those that lead on the columns near the best models."""
     tolerance = np.broadcast_to(likely.glance * size[:, None], found.top.shape)
     rough = replace(found, top=found.top.copy(), tolerance=tolerance)
@@ -323,7 +308,7 @@ def _glance(
         active[some] |= wrong
         assert sets.near is not None
         sets.near[some] |= asked
-    lead = _first(rough.top, likely.lead)
+    lead = first_of(rough.top, likely.lead)
     return replace(found, top=np.where(lead | found.paired, found.top, -np.inf))
 
 
@@ -333,80 +318,7 @@ def _chunks(pending: np.ndarray, cost: np.ndarray) -> list[np.ndarray]:
     return [pending[run == r] for r in np.unique(run)]
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What is known of k directions over P sets: a value that is reached, and one that is not exceeded.
-
-    Parameters
-    ----------
-    seen, top : ndarray, shape (P, k)
-    paired : ndarray of bool, shape (P, k)
-        Directions whose opposite is among them.
-    tolerance : ndarray, shape (P, k)
-        What may be left open.
-    """
-
-    seen: np.ndarray
-    top: np.ndarray
-    paired: np.ndarray
-    tolerance: np.ndarray
-
-    @property
-    def largest(self) -> np.ndarray:
-        """The largest value reached in each set."""
-        found: np.ndarray = self.seen.max(axis=1)
-        return found
-
-    @property
-    def bound(self) -> np.ndarray:
-        """What no direction exceeds."""
-        found: np.ndarray = self.top.max(axis=1)
-        return found
-
-    @property
-    def least(self) -> np.ndarray:
-        """The largest of the least absolute values, as far as points show them."""
-        found: np.ndarray = np.max(np.where(self.paired, -self.seen, 0.0), axis=1, initial=0.0)
-        return found
-
-    @property
-    def floor(self) -> np.ndarray:
-        """The largest of the least absolute values, as far as it is proved."""
-        found: np.ndarray = np.max(np.where(self.paired, -self.top, 0.0), axis=1, initial=0.0)
-        return found
-
-    def open(self) -> np.ndarray:
-        """Return the directions that may still change the largest value or the largest least one."""
-        ahead = self.top > self.largest[:, None] + self.tolerance
-        return ahead | self.paired & (-self.seen > self.floor[:, None] + self.tolerance)
-
-    def closed(self, tolerance: np.ndarray) -> np.ndarray:
-        """Return the sets in which no more than this, or than may be, is left open."""
-        left = np.maximum(self.bound - self.largest, self.least - self.floor)
-        return np.isfinite(left) & (left <= np.maximum(tolerance, self.tolerance.max(axis=1)))
-
-
-def _first(key: np.ndarray, count: int) -> np.ndarray:
-    """Return, for each set, its directions of the largest keys, none of which is infinitely small."""
-    order = np.argsort(-key, axis=1, kind="stable")[:, :count]
-    out = np.zeros(key.shape, dtype=bool)
-    np.put_along_axis(out, order, True, axis=1)
-    return out & (key > -np.inf)
-
-
-def _likeliest(found: _Found, value: np.ndarray, size: np.ndarray, likely: Likely) -> _Found:
-    """Return the same with nothing open but what is likely to be largest; `value` is where the best models are."""
-    tiny = UNUSED * size[:, None]
-    against = _first(np.where(found.paired & (value < -tiny), -value, -np.inf), likely.used) & (
-        found.seen < 0
-    )
-    some = against | _first(np.where(value > tiny, value, -np.inf), likely.used)
-    some |= _first(np.where(np.abs(value) <= tiny, found.top, -np.inf), likely.near)
-    tolerance = np.where(against, found.tolerance, likely.accuracy * size[:, None])
-    return _Found(found.seen, np.where(some, found.top, -np.inf), against, tolerance)
-
-
-def _do_without(sets: _Sets, best: np.ndarray, d: np.ndarray, found: _Found) -> None:
+def _do_without(sets: _Sets, best: np.ndarray, d: np.ndarray, found: Found) -> None:
     """Note directions against what best models use that end at 0: where these may simply do without."""
     owner, number = np.nonzero(found.paired & (found.seen < 0))
     if not owner.size:
@@ -440,7 +352,7 @@ def _race(
     active: np.ndarray,
     d: np.ndarray,
     want: np.ndarray,
-    found: _Found,
+    found: Found,
     lead: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Push some sets along the directions they want; return rows and columns left out that should not have been.
@@ -475,7 +387,7 @@ def _race(
     found.top[some[owner], number] = np.einsum("bq,bq->b", points, own) if lead else race.top
     value, margin = _inside(whole, owner, points, own)
     found.seen[some[owner], number] = np.fmax(found.seen[some[owner], number], value)
-    ahead = _first(found.top[some], lead) if lead else found.open()[some]
+    ahead = first_of(found.top[some], lead) if lead else found.open()[some]
     still = ahead[owner, number]
     if few is not None:
         np.logical_or.at(asked, owner, (few.over(state) > 0.0) & still[:, None])
@@ -520,7 +432,11 @@ def _fewer(whole: _Sets, active: np.ndarray) -> tuple[Core, Stack, np.ndarray, n
     G = np.take_along_axis(stack.G, order[:, None, :], axis=2)
     B = core.B - np.multiply.outer(weights @ core.h, core.l)
     fewer = replace(core, h=core.h[order], c=core.c[order], B=B)
-    return fewer, replace(stack, G=G, linear=linear), held, kept
+    fold, some = whole.fold, replace(stack, G=G, linear=linear)
+    if fold is not None and fold.starts.size < FOLDED * count and not stack.apart:
+        which = fold.which[order]
+        some = ActiveStack(G, None, stack.owner, linear=linear, source=stack.G, fold=fold, which=which)
+    return fewer, some, held, kept
 
 
 class _Race:

@@ -90,8 +90,8 @@ class Stack:
         """Return the same for some of the directions (ascending numbers or a mask)."""
         if not self._each:
             return self.of(self.owner[some])
-        G, A, linear = (None if x is None else x[some] for x in (self.G, self.A, self.linear))
-        assert G is not None
+        A, linear = (None if x is None else x[some] for x in (self.A, self.linear))
+        G = self.G[some]
         return replace(self, G=G, A=A, linear=linear, owner=np.arange(len(G)))
 
     def of(self, owner: np.ndarray) -> Stack:
@@ -106,6 +106,12 @@ class Stack:
         G *= unit[:, :, None]
         linear = None if self.linear is None else self.linear[owner[:, None], place] * unit
         return Stack(G, None, np.arange(owner.size), linear=linear)
+
+    def clear(self, some: slice) -> None:
+        """Set some columns to 0."""
+        self.G[:, some] = 0.0
+        if self.linear is not None:
+            self.linear[:, some] = 0.0
 
     def times(self, v: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
@@ -137,7 +143,7 @@ class Stack:
         if self.apart and not hard:
             return self._gram_apart(D)
         if q >= HALF:
-            return self._by_half(D, matrix)
+            return self.by_half(D, matrix)
         if self._each:
             return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))
         if len(D) >= SEVERAL * len(self._runs) and matrix.size * (q + 1) // 2 <= MOST_PAIRS:
@@ -148,7 +154,7 @@ class Stack:
             np.matmul(weighted, matrix[p].T, out=out[first:last].reshape(-1, q))
         return out
 
-    def _by_half(self, D: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    def by_half(self, D: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         """Return the same as products of a matrix with its own transpose, one after the other."""
         out = np.empty((len(D), matrix.shape[1], matrix.shape[1]))
         for one, p, root in zip(out, self.owner, np.sqrt(D), strict=True):

@@ -9,7 +9,7 @@ from problems import plain_baseline, random_model
 from relbounds.solver import few_each
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.few_each import best_each, fit_priced, fits_each
-from relbounds.solver.folded_stack import FoldedStack, folded_stack
+from relbounds.solver.folded_stack import ActiveStack, FoldedStack, folded_stack
 from relbounds.solver.optimum import fit_weighted, smallest_C
 from relbounds.solver.priced import priced_core
 from relbounds.solver.stack import Stack
@@ -115,3 +115,29 @@ def test_bounds_on_penalised_variables_are_left_to_others():
     assert fits_each(priced_core(model))
     lower[0] = -0.1
     assert not fits_each(priced_core(replace(model, lower=lower)))
+
+
+def test_gram_matrices_of_active_rows_have_each_different_row_once():
+    core = priced_core(random_model(7, "ordinal", "implicit", "noisy", n=30, d=30)).core
+    rng = np.random.default_rng(1)
+    whole = Stack(np.stack([core.G.T * s for s in (1.0, 1.0, 1.0)]), None, np.arange(3))
+    fold = folded_stack(core, whole).fold
+    order = np.sort(np.array([rng.permutation(core.rows)[:60] for _ in range(3)]), axis=1)
+    G = np.take_along_axis(whole.G, order[:, None, :], axis=2)
+    which = fold.which[order]
+    one = Stack(G, None, np.arange(3))
+    two = ActiveStack(G, None, np.arange(3), source=whole.G, fold=fold, which=which)
+    place = np.hstack([rng.permutation(30)[:12].reshape(3, 4), np.tile(np.arange(30, core.q), (3, 1))])
+    unit = np.hstack([rng.uniform(0.5, 2, size=(3, 4)), np.ones((3, core.q - 30))])
+    owner = np.array([0, 0, 1, 2, 2])
+    pairs = [(one, two), (one.of(owner), two.of(owner))]
+    pairs += [tuple(stack.columns(owner, place[owner], unit[owner]) for stack in (one, two))]
+    for plain, folded in pairs:
+        D = rng.random((plain.owner.size, 60))
+        np.testing.assert_allclose(np.tril(folded.gram(D)), np.tril(plain.gram(D)), atol=1e-11)
+        some = np.array([0, 2])
+        left, right = folded.take(some), plain.take(some)
+        np.testing.assert_allclose(np.tril(left.gram(D[some])), np.tril(right.gram(D[some])), atol=1e-11)
+        left.clear(slice(0, 2))
+        right.clear(slice(0, 2))
+        np.testing.assert_allclose(np.tril(left.gram(D[some])), np.tril(right.gram(D[some])), atol=1e-11)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from problems import plain_baseline, random_model
 
-from relbounds.solver import optimum
+from relbounds.solver import optimum, pricing
 from relbounds.solver.model import make_model
 from relbounds.solver.pricing import (
     LOOKING,
@@ -84,7 +84,7 @@ def test_a_model_without_loss_ends_the_path():
     assert without_loss(model, np.ones(2), np.array([0.5]), 1e-3) is None
 
 
-def test_rounds_go_on_from_the_last_one_with_all_columns_that_are_nearly_of_use():
+def test_rounds_go_on_from_the_last_one_with_all_columns_that_are_nearly_of_use(monkeypatch):
     model = make_model(np.array([[1.0, 0.9, 0.85, *[0.1] * 5]]), np.ones(1), np.ones(1), np.ones(8))
     asked = []
 
@@ -95,7 +95,10 @@ def test_rounds_go_on_from_the_last_one_with_all_columns_that_are_nearly_of_use(
     found, handed = fit_grown(model, 0, np.arange(8) == 0, solve, 1e-4)
     assert asked == [([0], LOOKING, None), ([0, 1, 2], 1e-4, [0.25, *[0.0] * 7])]
     assert found.tolist() == [0.25, 0.25, 0.25, *[0.0] * 5]
-    assert np.flatnonzero(handed).tolist() == [0]
+    # those most in demand are handed on, no more than so many
+    assert np.flatnonzero(handed).tolist() == [0, 1, 2]
+    monkeypatch.setattr(pricing, "HANDED_ON", 2)
+    assert np.flatnonzero(fit_grown(model, 0, np.arange(8) == 0, solve, 1e-4)[1]).tolist() == [0, 1]
 
 
 def test_columns_join_by_what_their_lack_costs():

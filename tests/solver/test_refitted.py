@@ -7,9 +7,10 @@ from problems import FAMILIES, plain_baseline, plain_max, random_model
 from relbounds.linear.equivalent import budgets_of
 from relbounds.solver import own_columns, refitted
 from relbounds.solver.columns import Columns, put_columns
+from relbounds.solver.open_ends import Likely
 from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.refitted import Likely, push_refitted
+from relbounds.solver.refitted import push_refitted
 from relbounds.solver.stack import Stack
 
 

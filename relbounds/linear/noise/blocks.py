@@ -29,9 +29,10 @@ from relbounds.solver.few_columns import is_wide
 from relbounds.solver.few_each import best_each
 from relbounds.solver.largest import push_largest, push_likeliest, push_on_few
 from relbounds.solver.model import Model
+from relbounds.solver.open_ends import Likely
 from relbounds.solver.optimum import Solution
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.refitted import Budgets, Likely, push_refitted
+from relbounds.solver.refitted import Budgets, push_refitted
 from relbounds.solver.screen import screen, screen_ends
 from relbounds.solver.tolerances import OPTIMAL
 

@@ -14,7 +14,7 @@ from relbounds.solver.certificates import dual_bound
 from relbounds.solver.engines.answer import Answer, empty_answer
 from relbounds.solver.engines.registry import Engine
 from relbounds.solver.engines.simplex import push_simplex
-from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, with_columns
+from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, uses_few, with_columns
 from relbounds.solver.goals import Goals
 from relbounds.solver.hard_rows import near_hard_rows, ready_with
 from relbounds.solver.near_rows import is_large, push_near
@@ -134,7 +134,7 @@ def push_batch(
     >>> np.round(push_batch(tope, np.array([[1.0], [-1.0]])).points.ravel(), 5).tolist()
     [1.0, 0.5]
     """
-    if is_wide(polytope) and needed_columns(polytope).mean() <= MOST_NEEDED:
+    if uses_few(polytope) and needed_columns(polytope).mean() <= MOST_NEEDED:
         answer = _push_few(polytope, directions, goals, first)
         if answer is not None:
             return answer

@@ -293,9 +293,10 @@ def push_several(polytope: Polytope, begun: Begun) -> Ranges:
     value, bound = np.full((len(begun), 2 * k), np.nan), np.full((len(begun), 2 * k), np.nan)
     pending = np.flatnonzero(good)
     every = np.arange(polytope.model.a.size)
-    # a row left out may matter after all, and multipliers of an end given up early may prove little where the set is
-    # thin: then all ends are driven home with all rows
-    for rows, raced in ((begun.rows, True), (every, False)):
+    # a row left out may matter after all; and multipliers of an end given up early may prove little where the set is
+    # thin: then all ends are driven home
+    stages = [(begun.rows, True), (every, True), (every, False)]
+    for rows, raced in stages if begun.rows.size < every.size else stages[1:]:
         if pending.size:
             value[pending], bound[pending] = _ends(polytope, begun.take(pending), rows, raced)
         found = _ranges(value[good], bound[good], good, begun.unused[good])

@@ -27,8 +27,9 @@ from relbounds.solver.tolerances import EXACT
 SMALLEST_DELTA = 0.001
 # Resampled refits. 40 leave the 0.68 quantile uncertain by some 15 %.
 REFITS = 40
-# Of models of many columns so many are a task, which processes can share.
-PIECE = 20
+# Of models of many columns so many are a task, which processes can share; half as many of those with so many rows:
+# that is no slower, and processes end together.
+PIECE, LARGE = 20, 1000
 # Models with correcting functions have several times as many variables and rows.
 SLOW_REFITS = 20
 QUANTILES = {"resample": 0.68, "resample90": 0.9}
@@ -187,7 +188,7 @@ def plan_resampling(design: Design, spec: Spec, solution: Solution, options: Opt
         return Resampling(spec, solution, rate, rows, job)
     prices = np.array([spec.prices(one) for one in factors])
     # pieces of a size that does not depend on the number of workers
-    size = PIECE if more_than_few(spec.model) else REFITS
+    size = PIECE // (1 + (spec.model.h.size > LARGE)) if more_than_few(spec.model) else REFITS
     tasks = [prices[i : i + size] for i in range(0, REFITS, size)]
     return Resampling(
         spec, solution, rate, rows, Job(_refit_priced, tasks, (spec.model, solution.C, solution.v))

@@ -23,12 +23,13 @@ from relbounds.solver.open_ends import Found, Likely, first_of, likeliest
 from relbounds.solver.own_columns import Narrow, close_columns, middle_of, narrowed
 from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.priced import priced_core
-from relbounds.solver.stack import Stack
+from relbounds.solver.stack import HALF, Stack
 from relbounds.solver.starts import room_of, strictly
 from relbounds.solver.tolerances import NO_LOSS, TOUCHING
 
-# Entries of one array of a run of directions: with more the arrays of an iteration leave the cache.
-ENTRIES = 25_000
+# Entries of one array of a run of directions: with more the arrays of an iteration leave the cache. Where there are
+# fewer variables than this, what a run costs beside them weighs more.
+ENTRIES, FEW_VARIABLES, OF_FEW = 25_000, 32, 60_000
 # Below this many rows nothing is gained by leaving any out.
 SMALL = 100
 # Rows count as active within this many standard widths of a set, seen from its middle.
@@ -220,7 +221,8 @@ def _sets_of(
 ) -> tuple[_Sets, np.ndarray]:
     """Return the sets around some models, and the rows that each is wide enough to move across their kinks."""
     near = close_columns(core, proof, d)
-    once = folded_stack(core, stack)
+    # products of few columns are made once for all directions
+    once = folded_stack(core, stack) if core.q >= HALF else stack
     fold = once.fold if isinstance(once, FoldedStack) else None
     found = None if near is None else middle_of(core, stack, v, near, proof)
     if found is None:
@@ -283,7 +285,7 @@ def _push_sets(
         if not pending.size or (not joined and np.array_equal(want, before)):
             break
         before, joined = want, False
-        for some in _chunks(pending, want.sum(axis=1) * (active.sum(axis=1) + sets.core.a.size)):
+        for some in _chunks(sets, pending, want, active):
             wrong, asked = _race(sets, some, active[some], d, want[some], found)
             active[some] |= wrong
             joined = joined or bool(wrong.any())
@@ -303,7 +305,7 @@ def _glance(
     rough = replace(found, top=found.top.copy(), tolerance=tolerance)
     want = rough.open()
     pending = np.flatnonzero(want.any(axis=1))
-    for some in _chunks(pending, want.sum(axis=1) * (active.sum(axis=1) + sets.core.a.size)):
+    for some in _chunks(sets, pending, want, active):
         wrong, asked = _race(sets, some, active[some], d, want[some], rough, lead=likely.lead)
         active[some] |= wrong
         assert sets.near is not None
@@ -312,9 +314,10 @@ def _glance(
     return replace(found, top=np.where(lead | found.paired, found.top, -np.inf))
 
 
-def _chunks(pending: np.ndarray, cost: np.ndarray) -> list[np.ndarray]:
+def _chunks(sets: _Sets, pending: np.ndarray, want: np.ndarray, active: np.ndarray) -> list[np.ndarray]:
     """Deal problems into runs of about the same size."""
-    run = np.cumsum(cost[pending]) // ENTRIES
+    cost = want.sum(axis=1) * (active.sum(axis=1) + sets.core.a.size)
+    run = np.cumsum(cost[pending]) // (OF_FEW if sets.core.q < FEW_VARIABLES else ENTRIES)
     return [pending[run == r] for r in np.unique(run)]
 
 

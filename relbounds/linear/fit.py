@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +29,9 @@ from relbounds.linear.tolerance import (
     plan_resampling,
     resampled_tolerance,
 )
-from relbounds.linear.tuning import Tuning, tune
+from relbounds.linear.tuning import Tuning, tune_beside
 from relbounds.options import Options
-from relbounds.parallel import run_together
+from relbounds.parallel import Job, run_together
 from relbounds.solver.optimum import Solution, fit_baseline, smallest_C
 
 NO_RELATION = (
@@ -52,7 +53,10 @@ PERFECT = 1e-6
 
 @dataclass(frozen=True)
 class Best:
-    """The best model of a design: how it was tuned, its program and optimum, and the norm that bounds are shares of."""
+    """The best model of a design: how it was tuned, its program and optimum, and the norm that bounds are shares of.
+
+    `memory` holds tests of the data that were made beside tuning.
+    """
 
     design: Design
     options: Options
@@ -60,11 +64,14 @@ class Best:
     spec: Spec
     solution: Solution
     norm: float
+    memory: Memory = field(default_factory=Memory)
 
 
 def fit_plain(design: Design, options: Options) -> Fitted:
     """Fit the plain model of a design and everything that follows from it."""
-    tuning = tune(design.without_sources(), options)
+    tests = jobs_beside(design, options)
+    tuning, found = tune_beside(design.without_sources(), options, list(tests.values()))
+    memory = Memory() if found is None else remembered(tests, found)
     spec = build(design, tuning.kind)
     solution = fit_baseline(spec.model, tuning.C)
     norm = spec.used_by(solution.v)
@@ -78,7 +85,21 @@ def fit_plain(design: Design, options: Options) -> Fitted:
             )
         best = Best(design, options, tuning, spec, solution, 1.0)
         return nothing_found(best, [nothing_note(best)])
-    return complete(Best(design, options, tuning, spec, solution, norm))
+    return complete(Best(design, options, tuning, spec, solution, norm, memory))
+
+
+def jobs_beside(design: Design, options: Options) -> dict[Hashable, Job]:
+    """Return the tests of the data where several workers can make them beside tuning: one long task of many.
+
+    One worker makes them when it is known that some feature is used at all.
+    """
+    alone = options.n_jobs == 1 and options.client is None
+    return {} if alone or not options.bounds else first_tests(design.without_sources(), options)
+
+
+def remembered(tests: Mapping[Hashable, Job], found: Sequence[Sequence[Any]]) -> Memory:
+    """Return a memory of what tests found."""
+    return Memory({key: one for key, (one,) in zip(tests, found, strict=True)})
 
 
 def nothing_note(best: Best) -> str:
@@ -137,12 +158,13 @@ def tolerance_and_tests(best: Best) -> tuple[Tolerance, Memory]:
     """Return the tolerance, and a memory that may hold tests of the data: processes work on both at once."""
     design, options, spec = best.design.without_sources(), best.options, best.spec
     if not is_resampled(options):
-        return find_tolerance(design, spec, best.solution, options), Memory()
-    tests, refits = first_tests(design, spec, options), plan_resampling(design, spec, best.solution, options)
+        return find_tolerance(design, spec, best.solution, options), best.memory
+    tests = {} if best.memory.answers else first_tests(design, options, bool(spec.functions))
+    refits = plan_resampling(design, spec, best.solution, options)
     # tests first: they are the longest task as a rule
     *found, models = run_together([*tests.values(), refits.job], n_jobs=options.n_jobs, client=options.client)
-    known = {key: one for key, (one,) in zip(tests, found, strict=True)}
-    return resampled_tolerance(refits.compare(models), options), Memory(known)
+    memory = remembered(tests, found) if tests else best.memory
+    return resampled_tolerance(refits.compare(models), options), memory
 
 
 def measure_and_judge(evidence: Evidence) -> tuple[Evidence, Verdicts, Noise]:

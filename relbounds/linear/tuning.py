@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from relbounds.linear.families.family import Metric
 from relbounds.linear.families.rows import FloatArray, ModelKind
 from relbounds.linear.model import Spec, answers_of, build
 from relbounds.options import Options
-from relbounds.parallel import run
+from relbounds.parallel import Job, run_together
 from relbounds.progress import stage
 from relbounds.solver.optimum import fit_folds, smallest_C
 
@@ -103,30 +104,37 @@ def deal(design: Design, options: Options) -> Dealt:
 
 def tune(design: Design, options: Options) -> Tuning:
     """Choose C, order and epsilon for a plain model; a number given by the user is taken as it is."""
+    return tune_beside(design, options, ())[0]
+
+
+def tune_beside(
+    design: Design, options: Options, jobs: Sequence[Job]
+) -> tuple[Tuning, list[list[Any]] | None]:
+    """Do the same, and other jobs beside it; where nothing has to be tuned they are left to do (None)."""
     metric = family_of(design.family).metric
     kinds = plain_kinds(design, options)
     if isinstance(options.C, float | int) and len(kinds) == 1:
-        return Tuning(float(options.C), kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", ())
+        return Tuning(float(options.C), kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", ()), None
     tried = [(kind, grid_of_C(design, kind, options)) for kind in kinds]
     useful = [(kind, grid) for kind, grid in tried if grid is not None]
     if not useful:
-        return Tuning(1.0, kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", (), useless=True)
+        return Tuning(1.0, kinds[0], metric.name, None, pd.DataFrame(), 0, "fixed", (), useless=True), None
     kinds, grids = [kind for kind, _ in useful], [grid for _, grid in useful]
     dealt = deal(design, options)
     scored = Scored(dealt, kinds, grids, metric)
     asked = [every(grid, COARSE if options.C is None else 1) for grid in grids]
     with stage("tuning", len(kinds), options.progress) as done:
-        scored = scored.more(asked, options)
+        scored, found = scored.more(asked, options, jobs)
         if options.C is None:
             # only a kind that may still win is looked at more closely, and only beside its best C
-            scored = scored.more(beside_best(scored, options.rule), options)
+            scored, _ = scored.more(beside_best(scored, options.rule), options)
         done(len(kinds))
     table = scored.table
     row = best_row(table, options.rule, metric.larger)
     chosen = table.loc[row]
     k = int(chosen["kind"])
     place = int(np.flatnonzero(grids[k] == chosen["C"])[0])
-    return Tuning(
+    tuning = Tuning(
         C=float(chosen["C"]),
         kind=kinds[k],
         metric=metric.name,
@@ -138,6 +146,7 @@ def tune(design: Design, options: Options) -> Tuning:
         held_out=HeldOut(dealt.rows[dealt.fold >= 0], scored.found[k][place][1][dealt.fold >= 0]),
         path=tuple(grids[k].tolist()),
     )
+    return tuning, found
 
 
 @dataclass(frozen=True)
@@ -161,8 +170,10 @@ class Scored:
     metric: Metric
     found: tuple[dict[int, tuple[FloatArray, FloatArray]], ...] = ()
 
-    def more(self, asked: Sequence[Sequence[int]], options: Options) -> Scored:
-        """Return the same with the scores of further places of each kind's path."""
+    def more(
+        self, asked: Sequence[Sequence[int]], options: Options, jobs: Sequence[Job] = ()
+    ) -> tuple[Scored, list[list[Any]]]:
+        """Return the same with the scores of further places of each kind's path, and what other jobs find."""
         folds = self.dealt.numbers
         # folds of many columns gain nothing from one another: apart, processes can share them
         wide = self.dealt.design.X.shape[1] > MANY_COLUMNS
@@ -170,13 +181,8 @@ class Scored:
         tasks = [(k, tuple(places), part) for k, places in enumerate(asked) if len(places) for part in parts]
         # the longest first, so that processes end together: with implicit order an observation has more rows
         tasks.sort(key=lambda task: self.kinds[task[0]].order != "implicit")
-        answers = run(
-            _score_paths,
-            tasks,
-            shared=(self.dealt, self.kinds, self.grids, self.metric),
-            n_jobs=options.n_jobs,
-            client=options.client,
-        )
+        paths = Job(_score_paths, tasks, (self.dealt, self.kinds, self.grids, self.metric))
+        *others, answers = run_together([*jobs, paths], n_jobs=options.n_jobs, client=options.client)
         found = [dict(one) for one in self.found] or [{} for _ in self.kinds]
         for k, places in enumerate(asked):
             own = [answer for task, answer in zip(tasks, answers, strict=True) if task[0] == k]
@@ -185,7 +191,7 @@ class Scored:
                 for _, more in own[1:]:
                     held = np.where(np.isnan(held), more[j], held)
                 found[k][i] = np.concatenate([scores[:, j] for scores, _ in own]), held
-        return replace(self, found=tuple(found))
+        return replace(self, found=tuple(found)), others
 
     @property
     def table(self) -> pd.DataFrame:

@@ -6,9 +6,11 @@ import relbounds as rb
 from relbounds.design import make_design
 from relbounds.folds import deal_folds
 from relbounds.linear.families.rows import ModelKind
+from relbounds.linear.fit import jobs_beside
 from relbounds.linear.model import build
-from relbounds.linear.tuning import choose, tune
+from relbounds.linear.tuning import choose, tune, tune_beside
 from relbounds.options import Options
+from relbounds.parallel import Job
 from relbounds.solver.optimum import fit_baseline
 
 
@@ -143,3 +145,20 @@ def test_order_is_chosen_by_the_score():
     tuned = tune(make_design("grade ~ .", unequal()), Options())
     best = tuned.table.groupby("order")["mean"].min()
     assert set(best.index) == {"explicit", "implicit"} and best[tuned.kind.order] == best.min()
+
+
+def test_other_jobs_are_done_beside_tuning_or_left_to_do():
+    design = make_design("grade ~ .", ordinal())
+    job = Job(lambda task, shared: task + shared, [1, 2], 10)
+    tuning, found = tune_beside(design, Options(), [job])
+    assert found == [[11, 12]]
+    assert tuning.table.equals(tune(design, Options()).table)
+    assert tune_beside(design, Options(C=1.0, order="explicit"), [job])[1] is None
+
+
+def test_several_workers_test_the_data_beside_tuning_where_there_is_a_use_for_it():
+    design = make_design("grade ~ .", ordinal())
+    assert len(jobs_beside(design, Options(n_jobs=2))) == 1
+    assert not jobs_beside(design, Options())
+    assert not jobs_beside(design, Options(n_jobs=2, bounds=False))
+    assert not jobs_beside(design, Options(n_jobs=2, control="published"))

@@ -9,7 +9,6 @@ import numpy as np
 
 from relbounds.design import Design
 from relbounds.linear.asked import RowKey
-from relbounds.linear.model import Spec
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
 from relbounds.linear.noise.fwer import block_noise, score_terms, scores_key, scores_of
@@ -28,9 +27,12 @@ from relbounds.options import Options
 from relbounds.parallel import Job
 
 
-def first_tests(design: Design, spec: Spec, options: Options) -> dict[Hashable, Job]:
-    """Return the tests that need nothing but the data, by what they are remembered by."""
-    terms = terms_of(design, spec)
+def first_tests(design: Design, options: Options, functions: bool = False) -> dict[Hashable, Job]:
+    """Return the tests that need nothing but the data, by what they are remembered by.
+
+    `functions` says whether the model reads privileged features.
+    """
+    terms = terms_of(design, functions)
     if options.control == "fdr":
         return {many_key(): Job(many_of, [None], (design, options, terms))}
     regular = [term for term in terms if term.part == "regular"]

@@ -16,7 +16,7 @@ from relbounds.errors import shortened
 from relbounds.linear.asked import RowKey
 from relbounds.linear.families import family_of
 from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.model import Spec, build
+from relbounds.linear.model import build
 from relbounds.linear.noise.below import row_p_values
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey
@@ -78,13 +78,13 @@ class _Sheet:
 
 def tested_terms(evidence: Evidence) -> list[DesignTerm]:
     """Return the terms that are tested, without those that a what-if rules out: they explain nothing in it."""
-    every = terms_of(evidence.design, evidence.spec)
+    every = terms_of(evidence.design, bool(evidence.spec.functions))
     return [term for term in every if RowKey(term.part, term.name) not in evidence.without]
 
 
-def terms_of(design: Design, spec: Spec) -> list[DesignTerm]:
+def terms_of(design: Design, functions: bool) -> list[DesignTerm]:
     """Return the terms that can be tested: regular ones, and privileged ones where the model reads them."""
-    parts = ("regular", "privileged") if spec.functions else ("regular",)
+    parts = ("regular", "privileged") if functions else ("regular",)
     return [term for term in design.design_terms if term.part in parts]
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.columns import Columns
+from relbounds.solver.core import Core
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
-from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.priced import accurate, priced_core, priced_start
 from relbounds.solver.reduced import Reduced
 from relbounds.solver.stack import Stack, count_apart

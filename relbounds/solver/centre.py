@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.predictor_corrector import Core, Own, State
+from relbounds.solver.core import Core, Own, State
+from relbounds.solver.newton import spread_of
 from relbounds.solver.starts import balanced
 
 # Newton steps toward the centre at most, and the least product of slack and multiplier, against the mean, that will do.
@@ -75,7 +76,7 @@ def aimed(core: Core, centre: State, which: np.ndarray, d: np.ndarray, columns: 
     """
     with np.errstate(all="ignore"):
         mean = centre.products() / centre.S.shape[1]
-        pull = interior.spread_of(core, centre, columns, which, d)
+        pull = spread_of(core, centre, columns, which, d)
         scale = np.sqrt(np.maximum(pull, 0.0) / mean[which])
     scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0 / mean[which])
     start = centre.take(which)

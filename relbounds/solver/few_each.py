@@ -13,10 +13,10 @@ import numpy as np
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.best_refitted import BestRefitted, best_refitted, stacked
 from relbounds.solver.columns import Columns
+from relbounds.solver.core import Core
 from relbounds.solver.folded_stack import folded_stack
 from relbounds.solver.model import Model
 from relbounds.solver.own_columns import take_few
-from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.priced import accurate, priced_core, priced_start, start_each, toward
 from relbounds.solver.pricing import (
     FEW_MORE,

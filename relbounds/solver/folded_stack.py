@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+from relbounds.solver.core import Core
 from relbounds.solver.grams import alike_rows
-from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.stack import Stack
 
 # Sums over the columns of rows that are the same differ by no more than this share of their size.

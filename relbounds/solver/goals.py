@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from relbounds.solver.predictor_corrector import State, Stop
+from relbounds.solver.core import State
+from relbounds.solver.predictor_corrector import Stop
 from relbounds.solver.tolerances import PROMISED
 
 # What an iterate leaves open is its gap and, with this weight, what its dual residual lacks: both the iterate and the

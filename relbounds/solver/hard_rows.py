@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import centred
 from relbounds.solver.columns import Columns
+from relbounds.solver.newton import factor_of
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import reduce
 from relbounds.solver.starts import Ready
@@ -40,7 +40,7 @@ def near_hard_rows(ready: Ready) -> tuple[np.ndarray, Ready]:
     with np.errstate(all="ignore"):
         # the barrier's metric is in units of the mean product of slack and multiplier
         unit = np.sqrt(centre.products()[0] / centre.S.shape[1])
-        moved = interior.factor_of(core, centre, None).solve(core.A[None, :m].transpose(0, 2, 1))[0]
+        moved = factor_of(core, centre, None).solve(core.A[None, :m].transpose(0, 2, 1))[0]
         reach = unit * np.sqrt(np.maximum(np.einsum("rq,qr->r", core.A[:m], moved), 0.0))
         near = np.flatnonzero(~(centre.g[0, :m] > WIDTHS * np.sqrt(m) * reach))
     return near if near.size <= MOST_NEAR * m else every, replace(ready, v=centre.v[0])

@@ -9,12 +9,12 @@ import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.certificates import dual_bound
+from relbounds.solver.core import State
 from relbounds.solver.engines.simplex import least_objective
 from relbounds.solver.few_columns import model_with
 from relbounds.solver.few_each import fit_priced, fits_each
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import State
 from relbounds.solver.priced import accurate, priced_core, priced_start
 from relbounds.solver.pricing import (
     SHORT,

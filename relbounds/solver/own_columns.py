@@ -14,8 +14,8 @@ import numpy as np
 
 from relbounds.solver.best_refitted import Proof
 from relbounds.solver.centre import aimed, centred
+from relbounds.solver.core import Core, State
 from relbounds.solver.grams import Grams
-from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.stack import Stack
 from relbounds.solver.starts import strictly
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from relbounds.errors import SolverError
 from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.core import Core, State, make_state, paid
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core, State, make_state
 from relbounds.solver.reduced import Reduced, reduce
 from relbounds.solver.stack import Stack
 from relbounds.solver.starts import find_inside
@@ -45,7 +45,7 @@ def accurate(
         # what the products leave of the objective is its dual value
         fixed = beside[at.which] + _dot(at.v, linear[at.which])
         scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(fixed)
-        scale += at.price * interior.paid(at.xi, core.c if at.own is None else at.own) if core.rows else 0.0
+        scale += at.price * paid(at.xi, core.c if at.own is None else at.own) if core.rows else 0.0
         small = share[at.which] * scale
         return (gap <= small) & (lack <= small)
 
@@ -111,7 +111,7 @@ def priced_start(
     if near is not None and core.h.size:
         v = toward(core, v, np.repeat(reduced.into(near)[None, :], B, axis=0))
         margin = v @ core.G.T - core.h
-        spent = norm_price * (np.abs(v[:, :s]) @ core.pen) + interior.paid(np.maximum(-margin, 0.0), cost)
+        spent = norm_price * (np.abs(v[:, :s]) @ core.pen) + paid(np.maximum(-margin, 0.0), cost)
         mu = np.where(spent > 0, np.minimum(mu, WARM * spent / core.count), mu)
     return _state_at(core, v, margin, mu, price, norm_price, budget, own)
 
@@ -137,7 +137,7 @@ def start_each(
     """
     margin = rows.times(v) - core.h
     cost = price[:, None] * (core.c if own is None else own)
-    spent = 0.5 * (np.abs(v[:, : core.pen.size]) @ core.pen) + interior.paid(np.maximum(-margin, 0.0), cost)
+    spent = 0.5 * (np.abs(v[:, : core.pen.size]) @ core.pen) + paid(np.maximum(-margin, 0.0), cost)
     mu = FAR * cost.mean(axis=1)
     mu = np.where(near & (spent > 0), np.minimum(mu, WARM * spent / core.count), mu)
     B = price.size

@@ -20,10 +20,10 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.certificates import dual_bound, inside, rows_at
 from relbounds.solver.columns import Columns, stack_columns
+from relbounds.solver.core import State
 from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.hard_rows import columns_with, with_hard_rows
 from relbounds.solver.polytope import Polytope, Ranges
-from relbounds.solver.predictor_corrector import State
 from relbounds.solver.reduced import Reduced, reduce
 from relbounds.solver.starts import descend, known_inside, room_of
 from relbounds.solver.tolerances import FINE, PROMISED, THIN

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.solver.columns import Columns
+from relbounds.solver.core import Core
 from relbounds.solver.grams import Grams
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.tolerances import FAR_ORIGIN, NO_LOSS
 
 

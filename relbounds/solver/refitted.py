@@ -16,12 +16,13 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.best_refitted import BestRefitted, Proof, best_of, proved, screened, spent_by, stacked
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.columns import Columns
+from relbounds.solver.core import Core, State
 from relbounds.solver.folded_stack import ActiveStack, Fold, FoldedStack, folded_stack
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
+from relbounds.solver.newton import factor_of
 from relbounds.solver.open_ends import Found, Likely, first_of, likeliest
 from relbounds.solver.own_columns import Narrow, close_columns, middle_of, narrowed
-from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.priced import priced_core
 from relbounds.solver.stack import HALF, Stack
 from relbounds.solver.starts import room_of, strictly
@@ -339,7 +340,7 @@ def _active(core: Core, stack: Stack, centre: State) -> np.ndarray:
     if R <= SMALL:
         return np.ones((P, R), dtype=bool)
     with np.errstate(all="ignore"):
-        factor = interior.factor_of(core, centre, stack)
+        factor = factor_of(core, centre, stack)
         reach = np.sqrt(np.maximum(np.einsum("pqr,pqr->pr", stack.G, factor.solve(stack.G)), 0.0))
         # the barrier's metric is in units of the mean product of slack and multiplier
         reach *= np.sqrt(centre.products() / centre.S.shape[1])[:, None]

@@ -9,8 +9,8 @@ import numpy as np
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.certificates import dual_bound, room_at
 from relbounds.solver.columns import Columns
+from relbounds.solver.core import Core, Own, State, budget_terms, make_state, paid, times
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core, Own, State, make_state
 from relbounds.solver.reduced import Duals, Reduced, reduce, relaxed
 from relbounds.solver.tolerances import EMPTY, FINE, PROOF, ROOMY, ROUNDING, THIN
 
@@ -18,12 +18,12 @@ from relbounds.solver.tolerances import EMPTY, FINE, PROOF, ROOMY, ROUNDING, THI
 def room_of(core: Core, v: np.ndarray, columns: Own | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the room of every budget, the margins ``G v - h`` and the room of every hard row."""
     s = core.pen.size
-    margin = interior.times(core, v, columns) - core.h
-    loss = interior.paid(-np.minimum(margin, 0.0), core.c)
+    margin = times(core, v, columns) - core.h
+    loss = paid(-np.minimum(margin, 0.0), core.c)
     norm = np.abs(v[:, :s]) @ core.pen
     room = core.B - norm[:, None] * core.p - loss[:, None] * core.l
-    room -= interior.budget_terms(core, v, columns)
-    return room, margin, interior.times(core, v, columns, hard=True) - core.a
+    room -= budget_terms(core, v, columns)
+    return room, margin, times(core, v, columns, hard=True) - core.a
 
 
 def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Own | None) -> State:
@@ -51,8 +51,8 @@ def balanced(core: Core, v: np.ndarray, scale: np.ndarray, columns: Own | None) 
     # the budget's room after spreading, without subtracting what was added
     left = room - core.p * share_t * s - core.l * share_x * R if s and R else room / 2
     if not (s and R):
-        used = (t @ core.pen)[:, None] * core.p + interior.paid(xi, core.c)[:, None] * core.l
-        used += interior.budget_terms(core, v, columns)
+        used = (t @ core.pen)[:, None] * core.p + paid(xi, core.c)[:, None] * core.l
+        used += budget_terms(core, v, columns)
         left = core.B - used
     lam = mu / left
     norm, price = (lam @ core.p)[:, None] * core.pen, (lam @ core.l)[:, None] * core.c
@@ -144,7 +144,7 @@ def _at_the_top(
     if core.h.size:
         mu = np.full(len(v), 0.5 * core.l[k] * float(np.mean(core.c)))
     else:
-        g = interior.times(core, v, columns, hard=True) - core.a
+        g = times(core, v, columns, hard=True) - core.a
         mu = np.abs(cost[:, s:]).sum(axis=1) / np.sum(1.0 / g, axis=1)
     count = 2 * s + 2 * core.h.size + core.a.size + core.B.size
     start = balanced(wide, v, mu * count, columns)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import Spec
 from relbounds.solver import predictor_corrector as interior
+from relbounds.solver.core import Core, State, make_state
 from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core, State, make_state
 from relbounds.solver.reduced import reduce
 
 # By how much the rows of a held-out fold are loosened; margins are of order 1.

@@ -11,6 +11,7 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.active_rows import FEW, Smaller, crossed_rows, smaller
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.certificates import dual_bound
+from relbounds.solver.core import Core, State
 from relbounds.solver.engines.answer import Answer, empty_answer
 from relbounds.solver.engines.registry import Engine
 from relbounds.solver.engines.simplex import push_simplex
@@ -18,8 +19,8 @@ from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns
 from relbounds.solver.goals import Goals
 from relbounds.solver.hard_rows import near_hard_rows, ready_with
 from relbounds.solver.near_rows import is_large, push_near
+from relbounds.solver.newton import reach_of_rows
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core, State
 from relbounds.solver.reduced import Duals, Reduced, is_lossless, reduce
 from relbounds.solver.starts import Ready, balanced, prepare
 from relbounds.solver.tolerances import FINE, PROMISED, TOUCHING
@@ -74,7 +75,7 @@ def guess_active(ready: Ready, least: float = 0.0) -> np.ndarray:
     count = 2 * core.pen.size + 2 * core.h.size + core.a.size + core.B.size
     with np.errstate(all="ignore"):
         state = balanced(core, v, np.array([float(count)]), None)
-        reach = interior.reach_of_rows(core, state)
+        reach = reach_of_rows(core, state)
     margin = np.abs(core.G @ ready.v - core.h)
     active = np.zeros(R, dtype=bool)
     with np.errstate(all="ignore"):

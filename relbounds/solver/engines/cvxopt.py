@@ -6,11 +6,11 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from relbounds.solver.active_rows import Solve, push_active
+from relbounds.solver.core import Core
 from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.engines.registry import Engine
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.reduced import Duals, reduce
 from relbounds.solver.starts import balanced, prepare
 from relbounds.solver.tolerances import FINE

@@ -13,10 +13,10 @@ from scipy import sparse
 
 from relbounds.solver.active_rows import Solve, push_active
 from relbounds.solver.certificates import room_at
+from relbounds.solver.core import Core
 from relbounds.solver.engines.answer import Answer, empty_answer
 from relbounds.solver.engines.registry import Engine
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.predictor_corrector import Core
 from relbounds.solver.reduced import Duals, Reduced, reduce
 from relbounds.solver.tolerances import AT_VERTEX, EMPTY, PROMISED, ROUNDING, SIMPLEX
 

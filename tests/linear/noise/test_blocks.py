@@ -1,5 +1,7 @@
 """Refits of permuted blocks: all in one run, and one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,3 +105,23 @@ def test_rows_that_seen_points_use_with_the_other_sign_are_not_pushed_toward_zer
             counts.append(sum(pushed))
         assert values[0] == pytest.approx(values[1], abs=1e-6 * found.solution.penalty)
     assert sum(counts[1::2]) < 0.5 * sum(counts[::2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "seed"), [("ordinal", 50_010), ("regression", 50_011), ("binary", 50_012)]
+)
+def test_what_noise_of_many_features_reaches_is_near_the_largest_of_all_directions(monkeypatch, family, seed):
+    drawn = rb.simulate.draw(family, 200, 5, 6, 149, noise=0.5, seed=seed)
+    inner, shares = fwer.refit_together, []
+
+    def both(evidence, task, columns, values):
+        found = inner(evidence, task, columns, values)
+        exact = inner(evidence, replace(task, likely=None), columns, values)
+        shares.extend(few.largest / all_.largest for few, all_ in zip(found, exact, strict=True))
+        return found
+
+    monkeypatch.setattr(fwer, "refit_together", both)
+    rb.relbounds(drawn.formula, drawn.data, seed=0, progress=False)
+    assert len(shares) == 19 and np.median(shares) > 0.999
+    assert min(shares) > 0.9 and max(shares) < 1 + 1e-5

@@ -211,6 +211,8 @@ def report(rows: pd.DataFrame) -> None:
                 more = "more than " if over else ""
                 old, ratio = f"{more}{then:.1f}", f"{more}{then / now:.0f}"
             aim = f"{AIMS[step]:.0f}" if step in AIMS else "under 0.3 s"
+            # aims were set for a table of 6000 rows with three factors
+            aim = aim if name == "recidivism" else "-"
             lines.append(f"| {name} | {step} | {now:.2f} | {old} | {ratio} | {aim} |")
     facts = rows[(rows["step"] == "facts") & (rows["version"] == "now")]
     gaps = ", ".join(f"{row['table']} {row['gap']:.0e}" for row in facts.to_dict("records"))
@@ -220,7 +222,9 @@ def report(rows: pd.DataFrame) -> None:
             "",
             *lines,
             "",
-            "Where the first version reached its limit of processor seconds for a step, the ratio is a least one.",
+            "Where the first version reached its limit of processor seconds for a step, the ratio is a least one. It "
+            "finds no model of the table fair, whose levels are unequal (an error), and anes96 has 944 rows and one "
+            "factor only, which it could do; its what-ifs had no tests of their own.",
             "",
             f"Largest certified gap of this version, relative to the norm: {gaps}. `move` is one move of the explorer: "
             "a constrained set with all its bounds, classes beside the noise of the fit. The versions answer different "

@@ -92,6 +92,8 @@ if __name__ == "__main__":
 """
 # How much work a draw makes hangs on its tolerance: of few features, several draws that nothing was tuned on.
 FRESH = tuple(range(50_000, 50_005))
+# Where two workers are held against one, the quickest of so many runs counts for each.
+REPEATED, RUNS = 1000, 3
 # What is measured: data, features, control, workers, seed. Two workers must give the numbers of one.
 CASES = [
     *(("simulated", 100, "", "1", seed) for seed in (0, *FRESH)),
@@ -251,7 +253,7 @@ def report(rows: pd.DataFrame) -> None:
         "strong and six weak features. Genes: 3 grades, blocks of 20 correlated features, five of them relevant.",
         '"At most": rows with a proved limit, at most twice what noise reaches, in the place of an exact bound; the',
         "largest gap is that of all exact bounds and of the best model. Peak: all processes together. Version 0.1.0",
-        "ran here with its own default options, which had fewer refits.",
+        "ran here with its own default options, which had fewer refits. With 1000 features the quickest of three runs.",
         "",
         markdown(pd.DataFrame(lines)),
         "",
@@ -304,7 +306,9 @@ def main() -> None:
             all(str(row[k]) == str(key[k]) for k in KEY) for row in rows
         ):
             continue
-        row = {**key, **measure(d, kind, control, jobs, seed, tree)}
+        runs = RUNS if d == REPEATED and seed == 0 and version == "now" else 1
+        found = [measure(d, kind, control, jobs, seed, tree) for _ in range(runs)]
+        row = {**key, **min(found, key=lambda one: one["wall"])}
         print(json.dumps(row), flush=True)
         rows.append(row)
         pd.DataFrame(rows).to_csv(path, index=False)

@@ -27,7 +27,7 @@ from relbounds.linear.noise import ahead, fwer, judge
 from relbounds.solver import predictor_corrector as interior
 
 STEPS = (
-    (steps, "tune", "tuning: C and order by 5 folds"),
+    (steps, "tune_beside", "tuning: C and order by 5 folds"),
     (steps, "fit_baseline", "best model"),
     (steps, "tolerance_and_tests", "tolerance: 40 resampled models"),
     (ahead, "scores_of", "tests by scores"),

@@ -150,12 +150,14 @@ def test_seeds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
-    seeds = [
-        quick(random_state=s).fit(X, y).results_.options["seed"] for s in (3, np.random.RandomState(3), None)
-    ]
-    assert seeds[0] == 3
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        # a seed that nobody chose may draw too few probes, and says so
+        warnings.simplefilter("ignore", RelboundsWarning)
+        seeds = [
+            quick(random_state=s).fit(X, y).results_.options["seed"]
+            for s in (3, np.random.RandomState(3), None)
+        ]
+        assert seeds[0] == 3
         one, two = (quick(random_state=np.random.RandomState(5)).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(one.relevance_bounds_, two.relevance_bounds_)
 

@@ -461,8 +461,9 @@ def _by_simplex(model: Model, reduced: Reduced, C: float, before: Solution) -> S
     if model.violation_of(point) > TOUCHING * model.height:
         point = before.v
     after = solution_at(model, C, point, duals.beta[0], duals.alpha[0])
-    # either point may be the better one, and either multipliers may prove more
-    best = min(before, after, key=lambda one: one.objective)
+    # either point may be the better one, and either multipliers may prove more; where both are as good, the middle of
+    # the optimal face hangs on the data alone, a vertex of it on rounding
+    best = before if before.objective <= after.objective + EXACT * abs(after.objective) else after
     proved = max(one.objective - one.gap for one in (before, after))
     return replace(best, gap=max(best.objective - proved, 0.0))
 

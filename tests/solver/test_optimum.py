@@ -8,7 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from problems import FAMILIES, KINDS, plain_baseline, random_model
 
+from relbounds.solver import optimum
 from relbounds.solver.optimum import fit_baseline, fit_folds, fit_path, fit_weighted, smallest_C
+from relbounds.solver.priced import priced_core
+
+VECTORS = ("penalty", "linear", "lower", "upper")
 
 QUICK = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 STEADY = tuple(kind for kind in KINDS if kind != "scales")
@@ -107,3 +111,20 @@ def test_other_prices_and_another_linear_loss():
     for price, slope, v in zip(prices, linear, fit_weighted(model, C, prices, linear=linear), strict=True):
         own = replace(model, c=price, linear=slope)
         assert own.objective_of(v, C) == pytest.approx(plain_baseline(own, C), rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_copies_share_their_weight_where_a_simplex_is_asked_too(seed):
+    model = random_model(seed, "ordinal", "explicit", "noisy")
+    # the first column three times: any mixture of them is as good
+    G, A = (np.hstack([M[:, :1], M[:, :1], M]) for M in (model.G, model.A))
+    first = {name: np.append(getattr(model, name)[[0, 0]], getattr(model, name)) for name in VECTORS}
+    inner = None if model.inner is None else np.append(model.inner[[0, 0]], model.inner)
+    copied = replace(model, G=G, A=A, inner=inner, **first)
+    C = 10.0 * smallest_C(model)
+    middle = fit_baseline(copied, C)
+    # a vertex is better by rounding only
+    rounded = replace(middle, objective=(1 + 1e-11) * middle.objective)
+    found = optimum._by_simplex(copied, priced_core(copied), C, rounded)
+    assert found.certified <= 1e-9
+    np.testing.assert_allclose(found.v[:3], found.v[:3].mean(), atol=1e-6 * np.abs(found.v).max())

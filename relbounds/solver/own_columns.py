@@ -113,8 +113,13 @@ def middle_of(
     """Return the sets on the columns near their best models `v`, and states in their middles; None if outside."""
     wanted = np.where(near, np.inf, np.abs(proof.pushed) / core.pen)
     few = take_few(core, stack, np.arange(len(v)), wanted, int(near.sum(axis=1).max()))
-    at = few.into(v)
-    return (few, centred(few.core, at, few.stack)) if strictly(few.core, at, few.stack).all() else None
+    centre = _centre(few, few.into(v))
+    return None if centre is None else (few, centre)
+
+
+def _centre(few: Few, at: np.ndarray) -> State | None:
+    """Return states in the middles of sets from points in their columns; None where one does not lie inside."""
+    return centred(few.core, at, few.stack) if strictly(few.core, at, few.stack).all() else None
 
 
 @dataclass(frozen=True)
@@ -194,12 +199,12 @@ def narrowed(
     width = int(every.sum(axis=1).max())
     if width <= SHARED * (count + more):
         few = take_few(core, stack, np.arange(P), np.where(every, 3.0, closest), width)
-        at = few.into(middle)
-        if not strictly(few.core, at, few.stack).all():
+        centre = _centre(few, few.into(middle))
+        if centre is None:
             return None
         own = replace(few, stack=few.stack.of(owner), place=few.place[owner])
         directions = np.take_along_axis(d * own.unit, own.place, axis=1)
-        start = aimed(few.core, centred(few.core, at, few.stack), owner, directions, few.stack)
+        start = aimed(few.core, centre, owner, directions, few.stack)
         return Narrow(own, directions, start, stack.of(owner), d, core.pen, each)
     few = take_few(core, stack, np.arange(P), np.where(near, 3.0, closest), count + more)
     # a direction's own columns are not used at its start, so that it is the same for all of them
@@ -207,9 +212,9 @@ def narrowed(
     at = few.into(middle)
     at[:, idle] = 0.0
     few.stack.clear(idle)
-    if not strictly(few.core, at, few.stack).all():
+    centre = _centre(few, at)
+    if centre is None:
         return None
-    centre = centred(few.core, at, few.stack)
     # the columns of the set in the same order, then each direction's own
     wanted = closest
     np.put_along_axis(wanted, few.place[:, :count], np.linspace(9.0, 8.0, count)[None, :], axis=1)

@@ -105,7 +105,6 @@ def _pooled(source: Source, columns: Sequence[int]) -> Population:
     with stage(f"probes, {part}", options.probes, options.progress) as done:
         while len(found) < options.probes and (waiting or draws < most):
             count = len(found) + sum(len(one) for one in waiting)
-            new: list[Ranges] = []
             if count < options.probes and draws < most:
                 # as many as should do, going by the share that was feasible so far
                 rate = max(count / draws, 0.1) if draws else 1.0

@@ -6,11 +6,14 @@ any common scale; a direction picks the one at which its pull just begins to be 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.core import Core, Own, State
-from relbounds.solver.newton import spread_of
+from relbounds.solver.factors import Shared
+from relbounds.solver.newton import factor_of
 from relbounds.solver.starts import balanced
 
 # Newton steps toward the centre at most, and the least product of slack and multiplier, against the mean, that will do.
@@ -76,7 +79,9 @@ def aimed(core: Core, centre: State, which: np.ndarray, d: np.ndarray, columns: 
     """
     with np.errstate(all="ignore"):
         mean = centre.products() / centre.S.shape[1]
-        pull = spread_of(core, centre, columns, which, d)
+        metric = Shared(factor_of(core, centre, columns), which, np.ones(len(which)))
+        # how far the directions reach, squared, in the metric of the barrier
+        pull = np.einsum("bq,bq->b", d, metric.unscaled(d[:, :, None])[:, :, 0])
         scale = np.sqrt(np.maximum(pull, 0.0) / mean[which])
     scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0 / mean[which])
     start = centre.take(which)
@@ -85,4 +90,5 @@ def aimed(core: Core, centre: State, which: np.ndarray, d: np.ndarray, columns: 
     start.price *= scale
     start.iterations[:] = 0
     start.which = np.arange(len(which))
+    start.metric = replace(metric, times=scale)
     return start

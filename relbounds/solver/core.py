@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from relbounds.solver.columns import Columns
+from relbounds.solver.factors import Shared
 from relbounds.solver.grams import Grams
 from relbounds.solver.stack import Stack
 
@@ -91,6 +92,8 @@ class State:
         Prices of the loss rows where these differ by problem, in the place of the common ones.
     lift : ndarray, shape (B,), or float
         As many times of the multipliers prove most of the whole direction, while a rule looks at a state.
+    metric : Shared, optional
+        The factors of its normal equations, where these are known.
     """
 
     v: np.ndarray
@@ -103,6 +106,7 @@ class State:
     which: np.ndarray
     own: np.ndarray | None = None
     lift: np.ndarray | float = 1.0
+    metric: Shared | None = None
 
     def __getattr__(self, name: str) -> np.ndarray:
         """Return one part of the slacks or multipliers by its name."""
@@ -118,7 +122,9 @@ class State:
         """Return the state of some directions."""
         v, S, Z, weight, price = (x[keep] for x in (self.v, self.S, self.Z, self.weight, self.price))
         own = None if self.own is None else self.own[keep]
-        return State(v, S, Z, weight, price, self.cuts, self.iterations[keep], self.which[keep], own)
+        metric = None if self.metric is None else self.metric.take(keep)
+        iterations, which = self.iterations[keep], self.which[keep]
+        return State(v, S, Z, weight, price, self.cuts, iterations, which, own, metric=metric)
 
     def put(self, where: np.ndarray, other: State) -> None:
         """Write another state's directions into this one."""

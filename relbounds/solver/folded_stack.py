@@ -78,7 +78,7 @@ class FoldedStack(Stack):
     def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return the lower triangles of ``G' diag(D_b) G`` for every direction, shape (B, q, q)."""
         c, free = self.G.shape[1], self.fold.free
-        out = np.zeros((len(D), c + len(free), c + len(free)))
+        out = np.zeros((len(D), c + len(free), c + len(free)), dtype=D.dtype)
         out[:, :c, :c] = super().gram(self.fold.sums(D))
         weighted = D[:, None, :] * free
         out[:, c:, c:] = weighted @ free.T
@@ -149,8 +149,12 @@ class ActiveStack(Stack):
         """Return the lower triangles of ``G' diag(D_b) G`` for every direction, shape (B, q, q)."""
         B, q, c, U = len(D), self.G.shape[1], *self.X.shape[1:]
         place = self.which[self.owner] + U * np.arange(B)[:, None]
-        sums = np.bincount(place.ravel(), weights=D.ravel(), minlength=B * U).reshape(B, U)
-        out = np.empty((B, q, q))
+        sums = (
+            np.bincount(place.ravel(), weights=D.ravel(), minlength=B * U)
+            .reshape(B, U)
+            .astype(D.dtype, copy=False)
+        )
+        out = np.empty((B, q, q), dtype=D.dtype)
         rows = Stack(self.X, None, self.owner)
         out[:, :c, :c] = rows.gram(sums) if self._each else rows.by_half(sums, self.X)
         for p, first, last in self._runs:

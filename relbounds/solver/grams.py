@@ -1,4 +1,4 @@
-"""Gram matrices with many weight vectors at once, and factors of the normal equations."""
+"""Gram matrices with many weight vectors at once."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
-
-from relbounds.solver.tolerances import RIDGE
 
 # Products of pairs of columns are kept when they take less than this many bytes.
 KEPT_PAIRS = 64 * 2**20
@@ -33,10 +30,6 @@ TELLING = 8
 OWN, SCATTER = 4000, 70
 # Products of columns that follow one another are put in their place together, unless there are more runs of them.
 MOST_RUNS = 6
-# A ridge is raised this many times at most.
-MOST_RIDGE = 1e16
-# Columns this heavy against their diagonal entry are treated as free ones.
-DENSE = 1e3
 
 
 @dataclass
@@ -147,7 +140,7 @@ class Folded:
         inner = self.grams(np.add.reduceat(D, self.starts, axis=1))
         if not t:
             return inner
-        out = np.zeros((len(D), k + t, k + t))
+        out = np.zeros((len(D), k + t, k + t), dtype=D.dtype)
         out[:, :k, :k] = inner
         weighted = D[:, None, :] * self.last
         out[:, k:, :k] = np.add.reduceat(weighted, self.starts, axis=2) @ self.grams.matrix
@@ -228,19 +221,19 @@ def _weighted(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ``matrix' diag(weights) matrix``."""
     root = np.sqrt(weights)
     if matrix.size <= SMALL:
-        part = matrix * root[:, None]
+        part = np.multiply(matrix, root[:, None], dtype=root.dtype, casting="same_kind")
         return part.T @ part
     # rows whose weight is negligible against the largest one cannot be seen in the result
     seen = np.flatnonzero(root > 1e-9 * root.max(initial=0.0))
     q = matrix.shape[1]
     step = max(1, BLOCK // max(q, 1))
-    total = np.zeros((q, q))
+    total = np.zeros((q, q), dtype=root.dtype)
     if seen.size == len(matrix) <= step:
-        part = matrix * root[:, None]
+        part = np.multiply(matrix, root[:, None], dtype=root.dtype, casting="same_kind")
         return part.T @ part
     for first in range(0, seen.size, step):
         chosen = seen[first : first + step]
-        part = matrix[chosen] * root[chosen, None]
+        part = np.multiply(matrix[chosen], root[chosen, None], dtype=root.dtype, casting="same_kind")
         total += part.T @ part
     return total
 
@@ -249,7 +242,7 @@ class Grams:
     """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once; only the lower triangle is filled.
 
     For few columns all products of two columns are made once, and one matrix product serves every weight vector;
-    for many columns each weight vector has a rank-k update of its own.
+    for many columns each weight vector has a rank-k update of its own, in single precision where the weights are.
 
     Examples
     --------
@@ -283,7 +276,7 @@ class Grams:
         if not self._sparse():
             return np.array([_weighted(self.matrix, one) for one in D]).reshape(B, q, q)
         assert self.blocks is not None
-        out = np.zeros((B, q, q))
+        out = np.zeros((B, q, q), dtype=D.dtype)
         for block in self.blocks:
             if block.values is None:
                 block.values = np.ascontiguousarray(self.matrix[block.rows][:, block.columns])
@@ -366,109 +359,3 @@ class _Padded(Grams):
         out = np.zeros((len(D), small.shape[1] + 1, small.shape[1] + 1))
         out[:, :-1, :-1] = small
         return out
-
-
-class Factor:
-    """Cholesky factors of matrices (B, q, q), each with the least ridge that makes it positive.
-
-    Only their lower triangles are read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Factor(np.array([[[4.0, 0.0], [2.0, 2.0]]])).solve(np.array([[[6.0], [4.0]]])).ravel().round(9).tolist()
-    [1.0, 1.0]
-    """
-
-    def __init__(self, M: np.ndarray) -> None:
-        diagonal = np.einsum("bii->bi", M)
-        floor = 1e-30 * np.maximum.reduce(diagonal, axis=1, initial=0.0, keepdims=True) + 1e-300
-        # relative to each diagonal entry, so that the units of variables do not matter
-        ridge = RIDGE * np.maximum(diagonal, floor)
-        diagonal += ridge
-        self.parts = [_factor(one, own) for one, own in zip(M, ridge, strict=True)]
-
-    def join(self, other: Factor) -> None:
-        """Take the factors of more matrices along, after its own."""
-        self.parts += other.parts
-
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Return the solutions for right-hand sides of shape (B, q, k)."""
-        # by rows, so that LAPACK finds its columns and solves where they stand
-        x = rhs.transpose(0, 2, 1).copy()
-        for factor, one in zip(self.parts, x, strict=True):
-            dpotrs(factor, one.T, 0, 1)
-        return x.transpose(0, 2, 1)
-
-
-def _factor(M: np.ndarray, ridge: np.ndarray) -> np.ndarray:
-    """Return the factor of one matrix, raising its ridge as far as that takes."""
-    # the lower triangle by rows is an upper one by columns, the order of LAPACK
-    factor, info = dpotrf(M.T, 0, 0)
-    times = 1.0
-    while info and times < MOST_RIDGE:
-        times *= 100.0
-        M.flat[:: len(M) + 1] += 0.99 * times * ridge
-        factor, info = dpotrf(M.T, 0, 0)
-    return factor
-
-
-class Wide:
-    """Factors of ``matrix' D matrix + diag(E)`` for more columns than rows.
-
-    The system of the rows is solved instead of that of the columns: with ``V = D^1/2 W E^-1/2`` it is ``I + V V'``.
-    Columns whose entry of ``E`` is small against their weight would spoil it; these, as many as a sparse solution
-    uses, and the free columns make up a small dense system of their own. Refinement makes up for the rest.
-
-    Parameters
-    ----------
-    parts : list of (matrix, D)
-        For every direction: all columns (N, q) and row weights (N,).
-    E : ndarray, shape (B, q)
-        The diagonal, 0 for free columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Wide([(np.ones((1, 2)), np.ones(1))], np.ones((1, 2))).solve(np.ones((1, 2, 1))).ravel().round(6).tolist()
-    [0.333333, 0.333333]
-    """
-
-    def __init__(self, parts: list[tuple[np.ndarray, np.ndarray]], E: np.ndarray) -> None:
-        self.parts, self.E = parts, E
-        self.kept = []
-        for (matrix, D), e in zip(parts, E, strict=True):
-            with np.errstate(all="ignore"):
-                weight = (D @ matrix**2) / e
-            dense = ~(weight < DENSE)
-            root = np.sqrt(D)
-            scale = np.sqrt(e[~dense])
-            V = matrix[:, ~dense] * root[:, None] / scale
-            K = V @ V.T
-            K[np.diag_indices_from(K)] += 1.0
-            rows = Factor(K[None])
-            F = matrix[:, dense] * root[:, None]
-            KF = rows.solve(F[None])[0]
-            small = Factor((F.T @ KF + np.diag(e[dense]))[None]) if dense.any() else None
-            self.kept.append((dense, V, scale, rows, F, KF, small))
-
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Return the solutions for right-hand sides of shape (B, q, k)."""
-        out = np.empty_like(rhs)
-        for b, r in enumerate(rhs):
-            matrix, D = self.parts[b]
-            x = self._once(b, r)
-            left = r - matrix.T @ (D[:, None] * (matrix @ x)) - self.E[b][:, None] * x
-            out[b] = x + self._once(b, left)
-        return out
-
-    def _once(self, b: int, r: np.ndarray) -> np.ndarray:
-        dense, V, scale, rows, F, KF, small = self.kept[b]
-        half = r[~dense] / scale[:, None]
-        p = rows.solve((V @ half)[None])[0]
-        x = np.empty_like(r)
-        if small is not None:
-            x[dense] = small.solve((r[dense] - F.T @ p)[None])[0]
-            p = p + KF @ x[dense]
-        x[~dense] = (half - V.T @ p) / scale[:, None]
-        return x

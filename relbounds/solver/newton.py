@@ -10,11 +10,13 @@ import numpy as np
 
 from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core, Own, State, budget_terms, own_slopes, paid, times, times_t
-from relbounds.solver.grams import Factor, Wide
+from relbounds.solver.factors import Factor, Shared, Wide
 from relbounds.solver.stack import Stack
 
 # Bytes of the matrices of directions that are factored together, and how many these are at least.
 CACHED, LEAST_TOGETHER = 2**21, 8
+# Larger weights may overflow in single precision.
+MOST_SINGLE = 1e30
 
 
 def _gram(core: Core, D: np.ndarray, columns: Own | None, hard: bool = False) -> np.ndarray:
@@ -30,12 +32,19 @@ def _gram(core: Core, D: np.ndarray, columns: Own | None, hard: bool = False) ->
     return M
 
 
-def _normal(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Own | None) -> Factor | Wide:
-    """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller."""
+def _normal(
+    core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Own | None, single: bool = False
+) -> Factor | Wide:
+    """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller.
+
+    Those of the variables may be `single`, in low precision.
+    """
     s, rows = core.pen.size, core.rows + core.a.size
     if s <= 1.5 * rows + 50 or isinstance(columns, Stack):
         factors = [
-            _dense(core, D[some], Da[some], E[some], columns if columns is None else columns.take(some))
+            _dense(
+                core, D[some], Da[some], E[some], columns if columns is None else columns.take(some), single
+            )
             for some in _in_cache(len(D), core.q)
         ]
         for more in factors[1:]:
@@ -61,8 +70,12 @@ def _in_cache(count: int, q: int) -> list[slice]:
     return [slice(i, i + step) for i in range(0, count, step)]
 
 
-def _dense(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Own | None) -> Factor:
+def _dense(
+    core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Own | None, single: bool = False
+) -> Factor:
     """Return factors of ``G' D G + A' Da A + diag(E)``, from the side of the variables."""
+    if single:
+        D, Da, E = (x.astype(np.float32) for x in (D, Da, E))
     M = _gram(core, D, columns) if core.rows else _gram(core, Da, columns, hard=True)
     if core.rows and core.a.size:
         if columns is None or (isinstance(columns, Stack) and columns.A is None):
@@ -74,9 +87,12 @@ def _dense(core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Ow
 
 
 class Linear:
-    """The reduced Newton system of one iteration: factored once, solved for two right-hand sides."""
+    """The reduced Newton system of one iteration: factored once, solved for two right-hand sides.
 
-    def __init__(self, core: Core, columns: Own | None, at: State) -> None:
+    With `single` its matrices may be formed and factored in single precision.
+    """
+
+    def __init__(self, core: Core, columns: Own | None, at: State, single: bool = False) -> None:
         self.core, self.columns, self.at = core, columns, at
         s, K, B = core.pen.size, core.p.size, len(at.v)
         c = self.c = core.c if at.own is None else at.own
@@ -91,7 +107,12 @@ class Linear:
         self.E3 = D3 * self.i34
         self.tilt = (D1 - D2) * self.i12
         # products of factors, never differences: cancellation would ruin the factor
-        self.factor = _normal(core, D3 * self.E4, Da, 4.0 * D1 * D2 * self.i12, columns)
+        self.factor: Factor | Wide | Shared
+        if at.metric is not None:
+            self.factor, at.metric = at.metric, None
+        else:
+            single = single and float(np.max(D)) < MOST_SINGLE
+            self.factor = _normal(core, D3 * self.E4, Da, 4.0 * D1 * D2 * self.i12, columns, single)
         if K:
             push = times_t(core, self.E4 * c, columns)
             N = self.N = core.Lin.T[None] - push[:, :, None] * core.l
@@ -167,24 +188,16 @@ def _solve_small(M: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 def factor_of(core: Core, at: State, columns: Own | None) -> Factor | Wide:
     """Return the factors of the normal equations at a state: the metric of the barrier."""
-    return Linear(core, columns, at).factor
+    factor = Linear(core, columns, at).factor
+    assert not isinstance(factor, Shared)
+    return factor
 
 
 def reach_of_rows(core: Core, at: State) -> np.ndarray:
     """Return how far one unit of the barrier's metric at a state reaches along each loss row."""
-    factor = Linear(core, None, at).factor
+    factor = factor_of(core, at, None)
     out = np.empty(core.h.size)
     for first in range(0, core.h.size, 4096):
         part = core.G[first : first + 4096]
         out[first : first + 4096] = np.einsum("rq,qr->r", part, factor.solve(part.T[None])[0])
     return np.sqrt(np.maximum(out, 0.0))
-
-
-def spread_of(core: Core, at: State, columns: Own | None, which: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Return how far directions `d` reach, squared, in the metric of the barrier at the states `which`."""
-    slot = np.zeros(len(d), dtype=int)
-    for c in range(len(at.v)):
-        slot[which == c] = np.arange(np.count_nonzero(which == c))
-    sides = np.zeros((len(at.v), core.q, int(slot.max(initial=0)) + 1))
-    sides[which, :, slot] = d
-    return np.einsum("bq,bq->b", d, Linear(core, columns, at).factor.solve(sides)[which, :, slot])

@@ -267,12 +267,13 @@ def _weighted_near(
     return out
 
 
-def _on_columns(model: Model, each: np.ndarray, prices: np.ndarray) -> Solve:
+def _on_columns(model: Model, each: np.ndarray, prices: np.ndarray, precise: bool = False) -> Solve:
     """Return how problems with prices of their own are solved on some of the columns."""
 
     def solve(some: np.ndarray, chosen: np.ndarray, gap: float, near: np.ndarray | None) -> Found:
         fewer = None if near is None else near[chosen]
-        return _weighted(model_with(model, chosen), each[some], prices[some], gap, None, near=fewer)
+        few = model_with(model, chosen)
+        return _weighted(few, each[some], prices[some], gap, None, near=fewer, precise=precise)
 
     return solve
 
@@ -285,6 +286,7 @@ def _weighted(
     linear: np.ndarray | None,
     constant: np.ndarray | None = None,
     near: np.ndarray | None = None,
+    precise: bool = False,
 ) -> Found:
     """Return the optimal variables for each row of prices, and the multipliers of loss rows and hard rows."""
     reduced = priced_core(replace(model, c=prices.max(axis=0, initial=0.0)))
@@ -308,6 +310,7 @@ def _weighted(
             start,
             np.full(B, -1.0),
             stop=accurate(core, slopes[here], gap, 0.0 if constant is None else constant[here]),
+            precise=precise,
         )
         out[here] = reduced.back(states.v)
         duals = reduced.duals(states.z4, states.alpha, states.lam)
@@ -385,7 +388,7 @@ def _fit(model: Model, Cs: Sequence[float], accuracy: float, exact: bool) -> lis
 
 def _fit_few(model: Model, C: float, accuracy: float, exact: bool) -> Solution:
     """Return the optimum, fitted on the columns it has a use for; what it proves holds for all columns."""
-    solve = _on_columns(model, np.full(1, C), model.c[None, :])
+    solve = _on_columns(model, np.full(1, C), model.c[None, :], precise=exact)
     near, chosen = fit_grown(model, 0, first_columns(model), solve, ROUGH)
     while True:
         small = _fit_all(model_with(model, chosen), np.array([C]), accuracy, exact, near[chosen])[0]
@@ -412,7 +415,7 @@ def _fit_all(
         none = np.full(some.size, np.inf)
         start = priced_start(core, reduced, some, np.full(some.size, 0.5), none, near=near)
         enough = accurate(core, np.tile(linear, (some.size, 1)), accuracy)
-        states = interior.solve(core, d, start, np.full(some.size, -1.0), stop=enough)
+        states = interior.solve(core, d, start, np.full(some.size, -1.0), stop=enough, precise=exact)
         found += [_solution(model, reduced, states, i, float(C), exact) for i, C in enumerate(some)]
     return found
 

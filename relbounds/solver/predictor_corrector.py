@@ -9,13 +9,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from relbounds.solver.core import Core, Own, State, dot, times_t
+from relbounds.solver.core import Core, Own, State, dot, paid, times_t
 from relbounds.solver.newton import Linear
 from relbounds.solver.stack import Stack
-from relbounds.solver.tolerances import STALLED
+from relbounds.solver.tolerances import COARSE, STALLED
 
 # Iterations at most: a run that takes them all was ended by rounding.
 MOST = 80
+# Systems of fewer variables are not worth single precision.
+FEW_SINGLE = 48
 # Multipliers count as such of a direction when no more than this share of it is missing.
 MOST_MISSING = 0.9
 # Just below the largest block that the GNU allocator learns from.
@@ -51,6 +53,7 @@ def solve(
     columns: Own | None = None,
     stop: Stop | None = None,
     most: int = MOST,
+    precise: bool = False,
 ) -> State:
     """Return near-optimal states for every direction.
 
@@ -70,10 +73,13 @@ def solve(
         ``stop(state, gap, residual) -> mask`` of directions that may stop early.
     most : int, optional
         Iterations at most.
+    precise : bool, optional
+        Keep to the middle from the first step on: where an optimum is not unique, copies of a column then share their
+        weight to the last digits.
     """
     keep_memory()
     with np.errstate(all="ignore"):
-        return _iterate(core, d, start, tolerance, columns, stop, most)
+        return _iterate(core, d, start, tolerance, columns, stop, most, core.q >= FEW_SINGLE and not precise)
 
 
 def keep_memory() -> None:
@@ -94,9 +100,11 @@ def _iterate(
     columns: Own | None,
     stop: Stop | None,
     most: int,
+    coarsely: bool,
 ) -> State:
     count = core.count
     out = start.take(np.arange(len(d)))
+    out.metric = None
     at, live = start, np.arange(len(d))
     budgeted = _is_budgeted(core, start)
     for round_ in range(most + 1):
@@ -125,7 +133,8 @@ def _iterate(
             columns = None if columns is None else columns.take(keep)
         if round_ and round_ % 12 == 0:
             out.put(live, at)
-        _advance(core, at, gap / count, residual, columns, count)
+        coarse = coarsely and _is_coarse(core, at, gap)
+        _advance(core, at, gap / count, residual, columns, count, coarse)
     return out
 
 
@@ -165,10 +174,16 @@ def _lack(core: Core, at: State, residual: np.ndarray, norm: np.ndarray) -> np.n
 
 
 def _advance(
-    core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Own | None, count: int
+    core: Core,
+    at: State,
+    mu: np.ndarray,
+    residual: np.ndarray,
+    columns: Own | None,
+    count: int,
+    coarse: bool,
 ) -> None:
     """Take one predictor-corrector step in place."""
-    linear = Linear(core, columns, at)
+    linear = Linear(core, columns, at, coarse)
     _, dS, _ = linear.solve(-at.Z, residual)
     # without a target the multipliers move by ``-Z (1 + r)``, and all that is asked of that step follows from ``r``
     r = dS * linear.over
@@ -185,6 +200,12 @@ def _advance(
     r -= at.Z
     Q = np.add(r, np.multiply(linear.over, target[:, None], out=Zr), out=r)
     _step(core, at, linear, Q, residual, 0.995)
+
+
+def _is_coarse(core: Core, at: State, gap: np.ndarray) -> bool:
+    """Return whether all directions have a long way to go, on which a step need not be exact."""
+    cost = at.weight * (at.t @ core.pen) + at.price * paid(at.xi, core.c if at.own is None else at.own)
+    return bool(np.all(gap > COARSE * cost))
 
 
 def recentre(core: Core, at: State, mu: np.ndarray, residual: np.ndarray, columns: Own | None) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 # as long as there are no more of them than this.
 SEVERAL, MOST_PAIRS = 4, 5_000_000
 # From so many columns on it pays that BLAS forms half of a symmetric product, which it does for one at a time.
-HALF = 64
+# In single precision, of which only that can be had, it pays sooner.
+HALF, HALF_SINGLE = 64, 48
 # Fewer columns than this are not worth being told apart.
 FEW_APART = 8
 
@@ -136,13 +137,14 @@ class Stack:
     def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return ``G' diag(D_b) G`` (or that of ``A``) for every direction, shape (B, q, q).
 
-        At least the lower triangles are filled.
+        At least the lower triangles are filled. Weights in single precision give matrices in single precision where
+        each is a product of its own.
         """
         matrix = self._matrix(hard)
         q = matrix.shape[1]
         if self.apart and not hard:
             return self._gram_apart(D)
-        if q >= HALF:
+        if q >= (HALF if D.dtype == np.float64 else HALF_SINGLE):
             return self.by_half(D, matrix)
         if self._each:
             return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))
@@ -156,9 +158,9 @@ class Stack:
 
     def by_half(self, D: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         """Return the same as products of a matrix with its own transpose, one after the other."""
-        out = np.empty((len(D), matrix.shape[1], matrix.shape[1]))
+        out = np.empty((len(D), matrix.shape[1], matrix.shape[1]), dtype=D.dtype)
         for one, p, root in zip(out, self.owner, np.sqrt(D), strict=True):
-            part = matrix[p] * root
+            part = np.multiply(matrix[p], root, dtype=D.dtype, casting="same_kind")
             np.matmul(part, part.T, out=one)
         return out
 

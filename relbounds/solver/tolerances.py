@@ -68,12 +68,17 @@ FACE = 1e-7
 # The least that is added to the diagonal of a matrix scaled to have ones there: a few units of rounding. More slows
 # the last iterations, less lets factorisations fail.
 RIDGE = 1e-15
+# The same in single precision.
+RIDGE_SINGLE = 3e-7
 # Free variables move the origin when that shrinks the largest margin at least by this factor: a response far from 0
 # compared with its spread.
 FAR_ORIGIN = 10.0
 # What is charged for a free variable that nothing limits, in units of what one of its columns needs to make up the
 # height: balancing leaves only rounding to be charged.
 FAR = 1e3
+# While gaps are more than this share of what norm and loss cost, Newton systems are formed and factored in single
+# precision: points stay inside in double precision whatever the step. Smaller: steps that rounding spoils.
+COARSE = 1e-2
 # A gap of this share of what may be left open is closed, whatever residual goes with it: that is then rounding, which
 # no further step takes away. Much more would stop steps that still remove it.
 STALLED = 1e-3

@@ -5,7 +5,7 @@ import pytest
 
 from relbounds.linear.families import make_rows
 from relbounds.linear.plain import plain_model
-from relbounds.solver.grams import Factor, Grams, folded
+from relbounds.solver.grams import Grams, folded
 from relbounds.solver.stack import Stack
 
 
@@ -86,18 +86,15 @@ def test_gram_matrices_of_stacked_problems(q):
     assert np.allclose(np.tril(stack.gram(D)), np.tril(want))
 
 
-def test_a_factor_does_not_hang_on_the_units_of_variables():
+@pytest.mark.parametrize("q", [52, 104])
+def test_weights_in_single_precision_give_such_matrices(q):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 6))
-    units = 10.0 ** np.array([-6, -3, 0, 1, 3, 6])
-    M, rhs = X.T @ X, rng.normal(size=(1, 6, 2))
-    plain = Factor(M[None].copy()).solve(rhs)
-    scaled = Factor((M * units[:, None] * units)[None]).solve(rhs * units[None, :, None])
-    assert np.allclose(plain, np.linalg.solve(M, rhs[0])[None])
-    assert np.allclose(scaled * units[None, :, None], plain, rtol=1e-12)
-
-
-def test_a_singular_matrix_gets_a_ridge():
-    X = np.ones((3, 2))
-    found = Factor((X.T @ X)[None]).solve(np.ones((1, 2, 1)))
-    assert np.allclose(found.sum(), 1 / 3, rtol=1e-6)
+    stack = Stack(rng.normal(size=(2, q, 40)), None, np.array([0, 1, 1]))
+    D = rng.uniform(size=(3, 40))
+    found = stack.gram(D.astype(np.float32))
+    assert found.dtype == np.float32
+    assert np.allclose(np.tril(found), np.tril(stack.gram(D)), atol=1e-4)
+    wide = rng.normal(size=(40, 104))
+    found = Grams(wide)(D.astype(np.float32))
+    assert found.dtype == np.float32
+    assert np.allclose(np.tril(found), np.tril(Grams(wide)(D)), atol=1e-4)

@@ -181,8 +181,7 @@ class Stack:
         matrix = self._matrix(hard)
         q = matrix.shape[1]
         if hard not in self.pairs:
-            first, second = np.tril_indices(q)
-            self.pairs[hard] = matrix[:, first] * matrix[:, second]
+            self.pairs[hard] = _pairs_of(matrix)
         flat = np.empty((len(D), q * (q + 1) // 2))
         for p, begin, end in self._runs:
             np.matmul(D[begin:end], self.pairs[hard][p].T, out=flat[begin:end])
@@ -208,3 +207,13 @@ class Stack:
         first = np.flatnonzero(np.diff(self.owner, prepend=-1))
         last = np.append(first[1:], self.owner.size)
         return [(int(self.owner[i]), int(i), int(j)) for i, j in zip(first, last, strict=True)]
+
+
+def _pairs_of(matrix: np.ndarray) -> np.ndarray:
+    """Return the products of two columns of (P, q, R), the lower triangle row by row, shape (P, q (q + 1) / 2, R)."""
+    P, q, R = matrix.shape
+    out = np.empty((P, q * (q + 1) // 2, R))
+    for i in range(q):
+        first = i * (i + 1) // 2
+        np.multiply(matrix[:, i : i + 1], matrix[:, : i + 1], out=out[:, first : first + i + 1])
+    return out

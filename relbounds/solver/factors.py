@@ -13,6 +13,8 @@ from relbounds.solver.tolerances import RIDGE, RIDGE_SINGLE
 MOST_RIDGE = 1e16
 # Columns this heavy against their diagonal entry are treated as free ones.
 DENSE = 1e3
+# Weights below this are rounding of 0.
+TINY = 1e-300
 
 
 class Factor:
@@ -36,6 +38,9 @@ class Factor:
         diagonal += ridge
         self.parts = [_factor(one, own) for one, own in zip(M, ridge, strict=True)]
 
+    def __len__(self) -> int:
+        return len(self.parts)
+
     def join(self, other: Factor) -> None:
         """Take the factors of more matrices along, after its own."""
         self.parts += other.parts
@@ -45,7 +50,7 @@ class Factor:
         # by rows, so that LAPACK finds its columns and solves where they stand
         x = rhs.transpose(0, 2, 1).astype(np.float32 if self.single else np.float64, order="C")
         potrs = spotrs if self.single else dpotrs
-        for factor, one in zip(self.parts, x, strict=True):
+        for factor, one in zip(self.parts, x, strict=True) if x.size else ():
             potrs(factor, one.T, 0, 1)
         return x.transpose(0, 2, 1).astype(np.float64, copy=False)
 
@@ -54,6 +59,8 @@ def _factor(M: np.ndarray, ridge: np.ndarray) -> np.ndarray:
     """Return the factor of one matrix, raising its ridge as far as that takes."""
     # the lower triangle by rows is an upper one by columns, the order of LAPACK
     potrf = spotrf if M.dtype == np.float32 else dpotrf
+    if not M.size:
+        return M
     factor, info = potrf(M.T, 0, 0)
     times = 1.0
     while info and times < MOST_RIDGE:
@@ -63,65 +70,128 @@ def _factor(M: np.ndarray, ridge: np.ndarray) -> np.ndarray:
     return factor
 
 
-class Wide:
-    """Factors of ``matrix' D matrix + diag(E)`` for more columns than rows.
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a system ``[X, .]' D [X, .]``, each different one once in the columns of `X`.
 
-    The system of the rows is solved instead of that of the columns: with ``V = D^1/2 W E^-1/2`` it is ``I + V V'``.
+    Parameters
+    ----------
+    X : ndarray, shape (U, k)
+    S : ndarray, shape (U,)
+        Their weights.
+    R : ndarray, shape (U, t)
+        Their weighted entries in t more columns, in which rows that are one here may differ.
+    T : ndarray, shape (t, t)
+        The system of these columns.
+    """
+
+    X: np.ndarray
+    S: np.ndarray
+    R: np.ndarray
+    T: np.ndarray
+
+    def times(self, x: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+        """Return the system, with a diagonal (k,) in the columns of `X`, times `x` (k + t, m)."""
+        k = self.X.shape[1]
+        y = self.X @ x[:k]
+        above = self.X.T @ (self.S[:, None] * y + self.R @ x[k:]) + diagonal[:, None] * x[:k]
+        return np.vstack([above, self.R.T @ y + self.T @ x[k:]])
+
+
+class Wide:
+    """Factors of systems of more columns than rows, with a diagonal ``E`` beside the products of the rows.
+
+    The system of the rows is solved instead of that of the columns: with ``V = S^1/2 X E^-1/2`` it is ``I + V V'``.
     Columns whose entry of ``E`` is small against their weight would spoil it; these, as many as a sparse solution
     uses, and the free columns make up a small dense system of their own. Refinement makes up for the rest.
 
     Parameters
     ----------
-    parts : list of (matrix, D)
-        For every direction: all columns (N, q) and row weights (N,).
-    E : ndarray, shape (B, q)
+    parts : list of Rows
+        One for every direction.
+    E : ndarray, shape (B, k)
         The diagonal, 0 for free columns.
+    single : bool, optional
+        Whether to form and factor in single precision.
 
     Examples
     --------
     >>> import numpy as np
-    >>> Wide([(np.ones((1, 2)), np.ones(1))], np.ones((1, 2))).solve(np.ones((1, 2, 1))).ravel().round(6).tolist()
+    >>> rows = Rows(np.ones((1, 2)), np.ones(1), np.zeros((1, 0)), np.zeros((0, 0)))
+    >>> Wide([rows], np.ones((1, 2))).solve(np.ones((1, 2, 1))).ravel().round(6).tolist()
     [0.333333, 0.333333]
     """
 
-    def __init__(self, parts: list[tuple[np.ndarray, np.ndarray]], E: np.ndarray) -> None:
+    def __init__(self, parts: list[Rows], E: np.ndarray, single: bool = False) -> None:
         self.parts, self.E = parts, E
+        self.dtype = np.float32 if single else np.float64
+        squares: dict[int, np.ndarray] = {}
         self.kept = []
-        for (matrix, D), e in zip(parts, E, strict=True):
-            with np.errstate(all="ignore"):
-                weight = (D @ matrix**2) / e
-            dense = ~(weight < DENSE)
-            root = np.sqrt(D)
-            scale = np.sqrt(e[~dense])
-            V = matrix[:, ~dense] * root[:, None] / scale
-            K = V @ V.T
-            K[np.diag_indices_from(K)] += 1.0
-            rows = Factor(K[None])
-            F = matrix[:, dense] * root[:, None]
-            KF = rows.solve(F[None])[0]
-            small = Factor((F.T @ KF + np.diag(e[dense]))[None]) if dense.any() else None
-            self.kept.append((dense, V, scale, rows, F, KF, small))
+        for part, e in zip(parts, E, strict=True):
+            if id(part.X) not in squares:
+                squares[id(part.X)] = np.square(part.X)
+            self.kept.append(_from_rows(part, e, part.S @ squares[id(part.X)], self.dtype))
+
+    def __len__(self) -> int:
+        return len(self.parts)
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Return the solutions for right-hand sides of shape (B, q, k)."""
+        """Return the solutions for right-hand sides of shape (B, k + t, m)."""
         out = np.empty_like(rhs)
-        for b, r in enumerate(rhs):
-            matrix, D = self.parts[b]
-            x = self._once(b, r)
-            left = r - matrix.T @ (D[:, None] * (matrix @ x)) - self.E[b][:, None] * x
-            out[b] = x + self._once(b, left)
+        for one, part, kept, e, r in zip(out, self.parts, self.kept, self.E, rhs, strict=True):
+            one[:] = kept.solve(r)
+            one += kept.solve(r - part.times(one, e))
         return out
 
-    def _once(self, b: int, r: np.ndarray) -> np.ndarray:
-        dense, V, scale, rows, F, KF, small = self.kept[b]
-        half = r[~dense] / scale[:, None]
-        p = rows.solve((V @ half)[None])[0]
+
+@dataclass(frozen=True)
+class _FromRows:
+    """One system from the side of its rows.
+
+    `dense` are the columns apart, `over` the square roots of the inverse diagonal of the others, 0 for those apart.
+    """
+
+    dense: np.ndarray
+    over: np.ndarray
+    V: np.ndarray
+    rows: Factor
+    F: np.ndarray
+    KF: np.ndarray
+    small: Factor
+
+    def solve(self, r: np.ndarray) -> np.ndarray:
+        """Return the solutions for right-hand sides (k + t, m), up to rounding that refinement takes away."""
+        k = self.over.size
+        half = r[:k] * self.over[:, None]
+        p = self.rows.solve((self.V @ half.astype(self.V.dtype))[None])[0]
+        apart = self.small.solve((np.vstack([r[:k][self.dense], r[k:]]) - self.F.T @ p)[None])[0]
+        p += self.KF @ apart
         x = np.empty_like(r)
-        if small is not None:
-            x[dense] = small.solve((r[dense] - F.T @ p)[None])[0]
-            p = p + KF @ x[dense]
-        x[~dense] = (half - V.T @ p) / scale[:, None]
+        x[:k] = (half - self.V.T @ p.astype(self.V.dtype)) * self.over[:, None]
+        count = int(self.dense.sum())
+        x[:k][self.dense], x[k:] = apart[:count], apart[count:]
         return x
+
+
+def _from_rows(part: Rows, e: np.ndarray, weight: np.ndarray, dtype: type) -> _FromRows:
+    with np.errstate(all="ignore"):
+        dense = ~(weight < DENSE * e)
+        over = np.where(dense, 0.0, 1.0 / np.sqrt(e))
+    root = np.sqrt(part.S)
+    V = np.multiply(part.X, over, dtype=dtype, casting="same_kind")
+    V *= root[:, None].astype(dtype)
+    K = V @ V.T
+    K.flat[:: len(K) + 1] += 1.0
+    rows = Factor(K[None])
+    # what the last columns say beside the rows' weights: as a rule shares of these
+    Y = part.R / np.maximum(part.S, TINY)[:, None]
+    F = np.hstack([part.X[:, dense], Y]) * root[:, None]
+    KF = rows.solve(F[None])[0]
+    M = F.T @ KF
+    count = int(dense.sum())
+    M.flat[: count * (len(M) + 1) : len(M) + 1] += e[dense]
+    M[count:, count:] += part.T - part.R.T @ Y
+    return _FromRows(dense, over, V, rows, F, KF, Factor(M[None]))
 
 
 @dataclass(frozen=True)
@@ -167,7 +237,7 @@ class Shared:
         first = np.searchsorted(self.which[order], self.which[order])
         slot = np.empty(B, dtype=int)
         slot[order] = np.arange(B) - first
-        sides = np.zeros((len(self.factor.parts), int(slot.max(initial=0)) + 1, k, q))
+        sides = np.zeros((len(self.factor), int(slot.max(initial=0)) + 1, k, q))
         sides[self.which, slot] = rhs.transpose(0, 2, 1)
         found = self.factor.solve(sides.reshape(len(sides), -1, q).transpose(0, 2, 1))
         found = found.transpose(0, 2, 1).reshape(sides.shape)

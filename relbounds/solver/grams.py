@@ -133,6 +133,17 @@ class Folded:
     grams: Grams
     last: np.ndarray
 
+    def parts(self, D: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rows in the first columns (U, k), their weights (B, U), and what the last columns add.
+
+        That is their products with these weights (B, U, t) and with one another (B, t, t).
+        """
+        D = D[:, self.order]
+        weighted = D[:, None, :] * self.last
+        S = np.add.reduceat(D, self.starts, axis=1)
+        R = np.add.reduceat(weighted, self.starts, axis=2).transpose(0, 2, 1)
+        return self.grams.matrix, S, R, weighted @ self.last.T
+
     def __call__(self, D: np.ndarray) -> np.ndarray:
         """Return the Gram matrices, the lower triangle of them."""
         D = D[:, self.order]
@@ -259,16 +270,21 @@ class Grams:
         self.blocks: list[Block] | None = None
         self.kept = False
 
+    @property
+    def rows_once(self) -> Folded | None:
+        """The rows that are different but for their sign; None where these are most of them."""
+        if self.fold:
+            self.fold, self.folded = False, folded(self.matrix)
+        return self.folded
+
     def padded(self) -> Grams:
         """Return the same with one more column of zeros, sharing what is kept."""
         return _Padded(self)
 
     def __call__(self, D: np.ndarray) -> np.ndarray:
         """Return the Gram matrices, shape (len(D), q, q)."""
-        if self.fold:
-            self.fold, self.folded = False, folded(self.matrix)
-        if self.folded is not None:
-            return self.folded(D)
+        if self.rows_once is not None:
+            return self.rows_once(D)
         B = D.shape[0]
         q = self.matrix.shape[1]
         if self.few and (B >= 6 or self._sparse()):
@@ -349,6 +365,7 @@ class Grams:
 class _Padded(Grams):
     def __init__(self, inner: Grams) -> None:
         self.inner = inner
+        self.fold, self.folded = False, None
 
     def add(self, D: np.ndarray, out: np.ndarray) -> None:
         """Add the Gram matrices to `out`."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core, Own, State, budget_terms, own_slopes, paid, times, times_t
-from relbounds.solver.factors import Factor, Shared, Wide
+from relbounds.solver.factors import Factor, Rows, Shared, Wide
+from relbounds.solver.grams import Folded
 from relbounds.solver.stack import Stack
 
 # Bytes of the matrices of directions that are factored together, and how many these are at least.
@@ -39,8 +40,9 @@ def _normal(
 
     Those of the variables may be `single`, in low precision.
     """
-    s, rows = core.pen.size, core.rows + core.a.size
-    if s <= 1.5 * rows + 50 or isinstance(columns, Stack):
+    fold = None if columns is not None else core.gram_G.rows_once
+    rows = (core.rows if fold is None else fold.starts.size) + core.a.size
+    if core.pen.size <= 1.5 * rows + 50 or isinstance(columns, Stack):
         factors = [
             _dense(
                 core, D[some], Da[some], E[some], columns if columns is None else columns.take(some), single
@@ -50,18 +52,34 @@ def _normal(
         for more in factors[1:]:
             factors[0].join(more)
         return factors[0]
-    both = np.vstack([core.G, core.A])
-    diagonal = np.zeros((len(D), core.q))
-    diagonal[:, :s] = E
-    parts = []
-    for b in range(len(D)):
-        own = both
+    parts = _each_row(core, D, Da, columns) if fold is None else _rows_once(core, fold, D, Da)
+    diagonal = np.zeros((len(D), parts[0].X.shape[1]))
+    diagonal[:, : core.pen.size] = E
+    return Wide(parts, diagonal, single)
+
+
+def _each_row(core: Core, D: np.ndarray, Da: np.ndarray, columns: Columns | None) -> list[Rows]:
+    """Return the rows of every direction's system as they are."""
+    both, weights = np.vstack([core.G, core.A]), np.hstack([D, Da])
+    out = []
+    for b, S in enumerate(weights):
+        X = both
         if columns is not None:
-            own = both.copy()
-            assert isinstance(columns, Columns)
-            own[:, columns.index[b]] = np.concatenate([columns.G[b], columns.hard[b]], axis=-1).T
-        parts.append((own, np.concatenate([D[b], Da[b]])))
-    return Wide(parts, diagonal)
+            X = both.copy()
+            X[:, columns.index[b]] = np.concatenate([columns.G[b], columns.hard[b]], axis=-1).T
+        out.append(Rows(X, S, np.zeros((len(S), 0)), np.zeros((0, 0))))
+    return out
+
+
+def _rows_once(core: Core, fold: Folded, D: np.ndarray, Da: np.ndarray) -> list[Rows]:
+    """Return the rows of every direction's system, those that are the same but for their sign once."""
+    X, S, R, T = fold.parts(D)
+    k = X.shape[1]
+    T += np.einsum("bm,mi,mj->bij", Da, core.A[:, k:], core.A[:, k:])
+    if core.A[:, :k].any():
+        X, S = np.vstack([X, core.A[:, :k]]), np.hstack([S, Da])
+        R = np.concatenate([R, Da[:, :, None] * core.A[:, k:]], axis=1)
+    return [Rows(X, *one) for one in zip(S, R, T, strict=True)]
 
 
 def _in_cache(count: int, q: int) -> list[slice]:

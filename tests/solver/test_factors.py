@@ -1,14 +1,21 @@
 """Factors of the normal equations: units, ridges, one for several directions, low precision far from the end."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import feature_directions, plain_max, random_polytope
 
+from relbounds.linear.families import make_rows
+from relbounds.linear.plain import plain_model
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
+from relbounds.solver.engines.batch import run_centred
 from relbounds.solver.engines.dispatch import push_many
-from relbounds.solver.factors import Factor, Shared
-from relbounds.solver.newton import factor_of
+from relbounds.solver.factors import Factor, Shared, Wide
+from relbounds.solver.model import make_model
+from relbounds.solver.newton import Linear, factor_of
+from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import reduce
 from relbounds.solver.starts import prepare
 
@@ -92,3 +99,61 @@ def test_low_precision_on_the_way_does_not_change_where_it_ends(family, coarse, 
     assert (pushed.gap <= 1e-6 * polytope.size).all()
     for value, d in zip(pushed.value, directions, strict=True):
         assert abs(value - plain_max(polytope, d)) <= 1.5e-6 * polytope.size
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize(
+    "family, order", [("ordinal", "implicit"), ("ordinal", "explicit"), ("regression", "explicit")]
+)
+def test_systems_of_more_columns_than_observations_are_solved_from_the_rows(family, order, single):
+    polytope, _ = random_polytope(4, family, order, n=70, d=260, delta=0.3)
+    # so many columns leave no loss, and rows would all be hard
+    polytope = replace(polytope, loss=polytope.loss + 0.2 * float(polytope.model.c.sum()))
+    core = reduce(polytope).core
+    at = centred(core, prepare(polytope).v[None, :], None)
+    linear = Linear(core, None, at, single)
+    assert isinstance(linear.factor, Wide)
+    # every observation once, and in the regression, or with all thresholds, it has several rows
+    assert len(linear.factor.parts[0].S) <= 70 + core.a.size
+    D1, D2, D3, D4, Da, _ = (linear.D[:, cut] for cut in at.cuts)
+    M = np.einsum("r,ri,rj->ij", (D3 * D4 / (D3 + D4))[0], core.G, core.G)
+    M += np.einsum("r,ri,rj->ij", Da[0], core.A, core.A)
+    s = core.pen.size
+    M[np.arange(s), np.arange(s)] += (4 * D1 * D2 / (D1 + D2))[0]
+    rhs = np.random.default_rng(0).normal(size=(core.q, 3))
+    want = np.linalg.solve(M, rhs)
+    found = linear.factor.solve(rhs[None])[0]
+    assert np.abs(found - want).max() <= (1e-3 if single else 1e-9) * np.abs(want).max()
+
+
+def test_rows_once_with_hard_rows_of_all_variables():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 300))
+    y = 1 + rng.integers(0, 4, size=80)
+    plain = plain_model(X, make_rows(y, "ordinal", "implicit"))
+    # the first variable is not to be negative, and a sum of two is limited
+    A = np.zeros((2, plain.q))
+    A[0, 0], A[1, :2] = 1.0, -1.0
+    model = make_model(plain.G, plain.h, plain.c, plain.penalty, A=A, a=np.array([0.0, -5.0]))
+    polytope = Polytope(model, norm=3.0, loss=float(plain.c.sum()), start=np.eye(plain.q)[0] * 0.1)
+    directions = np.eye(plain.q)[[0, 1, 7]]
+    pushed = push_many(polytope, directions, "batch")
+    assert (pushed.gap <= 1e-6 * polytope.size).all()
+    for value, d in zip(pushed.value, directions, strict=True):
+        assert abs(value - plain_max(polytope, d)) <= 2e-6 * polytope.size
+
+
+def test_far_from_any_optimum_and_close_to_it_many_columns_end_where_the_plain_program_does():
+    polytope, _ = random_polytope(6, "ordinal", "implicit", n=60, d=240, delta=0.4)
+    polytope = replace(polytope, loss=polytope.loss + 0.1 * float(polytope.model.c.sum()))
+    directions = feature_directions(polytope.model)[::160]
+    pushed = push_all_columns(polytope, directions)
+    for value, d in zip(pushed, directions, strict=True):
+        assert abs(value - plain_max(polytope, d)) <= 1.5e-6 * polytope.size
+
+
+def push_all_columns(polytope, directions):
+    reduced = reduce(polytope)
+    d = directions[:, reduced.free] * reduced.unit
+    found = run_centred(reduced.core, d, prepare(polytope).v[None, :], 1e-7 * polytope.size)
+    return np.einsum("bq,bq->b", found.v, d)

@@ -48,7 +48,36 @@ def partial_values(terms: Terms, given: Moved, seen: Seen | None = None) -> Floa
         even = len(mean) > 1 or given.loads.varying is None
         seen = see(X, given, None if even else pairs_of(X))
     u = np.einsum("dsD,st->dtD", seen.residuals, half)
-    return beside_others(terms.widths, u, inverse_root(_together(X, given, seen)))
+    among, taken = _together(X, given, seen)
+    if seen.curved is None:
+        return beside_kept(terms.widths, u, among[0], taken)
+    square = taken.swapaxes(1, 2) @ taken
+    return beside_others(terms.widths, u, inverse_root(np.subtract(among, square, out=square)))
+
+
+def beside_kept(widths: IntArray, u: FloatArray, among: FloatArray, taken: FloatArray) -> FloatArray:
+    """Return the statistic of each term given all others, where draws differ in what kept columns take alone.
+
+    These are few: the inverse of the rest serves all draws.
+
+    Parameters
+    ----------
+    widths, u
+        As in `beside_others`.
+    among : array (D, D)
+        Information of all columns together, without kept ones.
+    taken : array (draws or 1, k, D)
+        The information that kept columns take is ``taken' taken``.
+
+    Examples
+    --------
+    >>> beside_kept(np.array([1, 1]), np.array([[[2.0, 1.0]]]), np.eye(2), np.array([[[0.6, 0.0]]]))
+    array([[2.5, 1. ]])
+    """
+    rest = np.asarray(np.linalg.inv(among), dtype=float)
+    said = taken @ rest
+    root = inverse_root(np.eye(taken.shape[1]) - said @ taken.swapaxes(1, 2)) @ said
+    return beside_others(widths, u, root, rest)
 
 
 def beside_others(
@@ -112,10 +141,11 @@ def inverse_root(matrices: FloatArray) -> FloatArray:
     return out
 
 
-def _together(X: FloatArray, given: Moved, seen: Seen) -> FloatArray:
-    """Information of all columns together, given what was estimated, relative to the mean: (draws or 1, D, D).
+def _together(X: FloatArray, given: Moved, seen: Seen) -> tuple[FloatArray, FloatArray]:
+    """Information of all columns together, relative to the mean, and what was estimated takes of it.
 
-    Only the lower triangles are filled.
+    Returns (draws or 1, D, D), of which only the lower triangles count, and (draws or 1, k, D): the second's square is
+    taken off.
     """
     D = X.shape[1]
     G = (X.T @ X + TOGETHER_FLOOR * np.eye(D))[None]
@@ -123,13 +153,8 @@ def _together(X: FloatArray, given: Moved, seen: Seen) -> FloatArray:
     if len(given.loads.mean) > 1:
         # several linear predictors: the mean weight, so that the information is a product
         kept = range(given.loads.kept.shape[1])
-        C = np.stack([given.kept(e) @ X for e in kept], axis=1) if kept else np.zeros((1, 0, D))
-    else:
-        if seen.curved is not None:
-            curved = seen.curved * (1 / scale)
-            G = np.add(curved, G, out=curved)
-        C = seen.cross[:, 0] / np.sqrt(scale)
-    if not C.shape[1]:
-        return G
-    taken = C.transpose(0, 2, 1) @ C
-    return np.subtract(G, taken, out=taken)
+        return G, np.stack([given.kept(e) @ X for e in kept], axis=1) if kept else np.zeros((1, 0, D))
+    if seen.curved is not None:
+        curved = seen.curved * (1 / scale)
+        G = np.add(curved, G, out=curved)
+    return G, seen.cross[:, 0] / np.sqrt(scale)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relbounds.linear.noise.beside import TOGETHER_FLOOR, beside_others, inverse_root
+from relbounds.linear.noise.beside import TOGETHER_FLOOR, beside_kept
 from relbounds.linear.noise.moves import IntArray, Rows
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
@@ -299,11 +299,7 @@ def _values(table: Table, model: Model, scores: FloatArray, shared: FloatArray) 
             Q = np.sum(side * np.linalg.solve(V, side), axis=(2, 3))
         out[:, some] = to_normal(Q, int(width) * s)
     if model.among is not None:
-        # what kept columns take differs from draw to draw, but these are few: the inverse of the rest serves all draws
-        rest = np.asarray(np.linalg.inv(model.among), dtype=float)
-        taken = c @ rest
-        root = inverse_root(np.eye(c.shape[1]) - taken @ c.swapaxes(1, 2)) @ taken
-        out = np.maximum(out, np.abs(beside_others(widths, u, root, rest)))
+        out = np.maximum(out, np.abs(beside_kept(widths, u, model.among, c)))
     return out
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from relbounds.linear.noise.beside import beside_others, inverse_root
+from relbounds.linear.noise.beside import beside_kept, beside_others, inverse_root
 
 
 def _positive(rng, count, size):
@@ -44,3 +44,14 @@ def test_statistics_are_those_of_the_inverse_written_out(predictors, common):
             # the normal value with the tail of a chi-square one
             expected = -stats.norm.ppf(stats.chi2.sf(Q, predictors * widths[t]) / 2) if widths[t] else 0.0
             assert abs(found[b, t]) == pytest.approx(expected, abs=2e-3)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3])
+def test_what_kept_columns_take_is_taken_from_one_inverse(kept):
+    rng = np.random.default_rng(3)
+    widths, u = np.array([1, 1, 2]), rng.normal(size=(5, 1, 4))
+    among, taken = _positive(rng, 1, 4)[0], 0.3 * rng.normal(size=(5, kept, 4))
+    whole = among - taken.swapaxes(1, 2) @ taken
+    np.testing.assert_allclose(
+        beside_kept(widths, u, among, taken), beside_others(widths, u, inverse_root(whole)), rtol=1e-9
+    )

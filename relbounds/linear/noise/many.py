@@ -65,7 +65,7 @@ def many_test(
     columns = np.concatenate([np.zeros((n, 0)), *fixed, *(np.reshape(one, (n, -1)) for one in kept)], axis=1)
     loads = make_loads(fit_smooth(response, columns, scores))
     arrays = [np.asarray(block, dtype=float).reshape(n, -1) for block in blocks]
-    values = draw(terms, loads, Draws(rows_of(cluster, arrays, n), seed, draws, 1.0), together=False)
+    values = draw(terms, loads, Draws(rows_of(cluster, arrays, n), seed, draws, 1.0), pooled=True)
     observed, permuted = values[0], values[1:]
     pool = np.sort(permuted, axis=None)
     beyond = len(pool) - np.searchsorted(pool, observed * (1 - TIE), side="left")

@@ -167,7 +167,7 @@ class Moves:
         """The number of maps."""
         return len(self.maps)
 
-    def take(self, some: slice) -> Moves:
+    def take(self, some: slice | NDArray[np.bool_]) -> Moves:
         """Return some of the maps."""
         return Moves(self.maps[some], None if self.back is None else self.back[some])
 

@@ -31,6 +31,7 @@ from relbounds.linear.noise.even import (
     observed_values,
 )
 from relbounds.linear.noise.moves import Moves, Rows, make_moves, make_rows, maps_of, stay
+from relbounds.linear.noise.single import close_to, in_single
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
     TIE,
@@ -275,12 +276,17 @@ class Draws:
         return make_moves(maps_of(self.rows, self.seed, draws), self.rows.one_to_one)
 
 
-def draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> FloatArray:
-    """Return the observed statistics (first row) and those of permuted blocks."""
+def draw(terms: Terms, loads: Loads, plan: Draws, pooled: bool = False) -> FloatArray:
+    """Return the observed statistics (first row) and those of permuted blocks.
+
+    Where these are `pooled`, that is, compared with observed ones of all terms, terms are looked at one by one only.
+    Otherwise it is certain on which side of its term's observed value each lies, and the largest of a draw on which
+    side of every observed one; what else single precision loses of them nobody asks for.
+    """
     rows, n = plan.rows, plan.rows.n
     D = terms.columns.shape[1]
     s = loads.mean.shape[0]
-    together = together and D > 1 and D * s <= TOGETHER_SHARE * n and D * D * n <= TOGETHER_COST
+    together = not pooled and D > 1 and D * s <= TOGETHER_SHARE * n and D * D * n <= TOGETHER_COST
     # of one linear predictor, terms together have the information of each draw
     pairs = pairs_of(terms.columns) if together and s == 1 and loads.varying is not None else None
     pieces = [_values(terms, Moved(loads, stay(n)), together, pairs)]
@@ -288,13 +294,21 @@ def draw(terms: Terms, loads: Loads, plan: Draws, together: bool = True) -> Floa
     # clusters: the information takes observations for independent, so terms need a common scale, from all draws
     scaled = bool(rows.strata)
     looks = plan.count if scaled else min(FIRST, plan.count)
+    rough = None if pooled or together or scaled else in_single(terms, loads)
+    observed = pieces[0][0]
     size = chunk_of(loads, D * D if together else 0)
     exceeding = done = 0
     while done < plan.count:
         stop = min(done + size, looks if done < looks else plan.count)
-        given = Moved(loads, plan.moves(range(done, stop), looks))
-        pieces.append(_values(terms, given, together, pairs))
-        exceeding += int(np.sum(pieces[-1].max(axis=1) >= pieces[0].max() * (1 - TIE)))
+        moves = plan.moves(range(done, stop), looks)
+        if rough is None:
+            values = _values(terms, Moved(loads, moves), together, pairs)
+        else:
+            values = score_values(rough[0], Moved(rough[1], moves))
+            again = close_to(values, observed) | close_to(values.max(axis=1)[:, None], observed)
+            values[again] = score_values(terms, Moved(loads, moves.take(again)))
+        pieces.append(values)
+        exceeding += int(np.sum(values.max(axis=1) >= observed.max() * (1 - TIE)))
         done = stop
         if done == looks and exceeding > allowed:
             break

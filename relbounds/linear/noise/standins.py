@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
 from relbounds.linear.noise.even import fit_model, is_even, make_table, move, observed_values
-from relbounds.linear.noise.moves import Rows, make_moves, maps_of, stay
+from relbounds.linear.noise.moves import Moves, Rows, make_moves, maps_of, stay
 from relbounds.linear.noise.score import ScoreFound, rows_of
+from relbounds.linear.noise.single import close_to, in_single
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
     TIE,
@@ -138,7 +139,7 @@ def standin_test(
             make_loads(fit_smooth(response, kept_columns(arrays, some, adjust, n), scores)) for some in others
         ]
         alone = np.concatenate([score_values(terms, Moved(one, stay(n))) for one in loads])
-        moved = _moved_values(terms, loads, rows, seed, draws)
+        moved = _moved_values(terms, loads, alone.max(axis=0), rows, seed, draws)
     place = tuple(tuple(kept[k] for k in dropped[best]) for best in np.argmax(alone, axis=0))
     values = np.concatenate([alone.max(axis=0)[None], moved])
     if rows.strata:
@@ -174,17 +175,33 @@ def twins_of(blocks: Sequence[FloatArray], left: Sequence[int], kept: Sequence[i
     return out
 
 
-def _moved_values(terms: Terms, loads: Sequence[Loads], rows: Rows, seed: int, draws: int) -> FloatArray:
-    """Return each term's largest statistic beside any of the models, in permuted data."""
-    out = np.zeros((draws, terms.count))
+def _moved_values(
+    terms: Terms, loads: Sequence[Loads], observed: FloatArray, rows: Rows, seed: int, draws: int
+) -> FloatArray:
+    """Return each term's largest statistic beside any of the models, in permuted data.
+
+    Without clusters it is certain on which side of its observed one each lies, and so is the largest of the terms whose
+    observed ones are no larger; what else single precision loses of them nobody asks for.
+    """
+    exact = [(terms, one) for one in loads]
+    rough = [] if rows.strata else [pair for one in loads if (pair := in_single(terms, one)) is not None]
+    order = np.argsort(observed, kind="stable")
+    pieces = []
     size = min(chunk_of(one) for one in loads)
     for first in range(0, draws, size):
-        some = range(first, min(first + size, draws))
-        moves = make_moves(maps_of(rows, seed, some), rows.one_to_one)
-        for one in loads:
-            own = out[some.start : some.stop]
-            np.maximum(own, score_values(terms, Moved(one, moves)), out=own)
-    return out
+        moves = make_moves(maps_of(rows, seed, range(first, min(first + size, draws))), rows.one_to_one)
+        values = _largest(rough or exact, moves)
+        if rough:
+            reached = np.maximum.accumulate(values[:, order], axis=1)
+            again = close_to(values, observed) | close_to(reached, observed[order])
+            values[again] = _largest(exact, moves.take(again))
+        pieces.append(values)
+    return np.concatenate(pieces)
+
+
+def _largest(models: Sequence[tuple[Terms, Loads]], moves: Moves) -> FloatArray:
+    """Return each term's largest statistic beside any of some models."""
+    return np.asarray(np.max([score_values(terms, Moved(one, moves)) for terms, one in models], axis=0))
 
 
 def branches(blocks: Sequence[FloatArray]) -> list[tuple[int, ...]]:

@@ -32,6 +32,8 @@ SLIGHT = 1e-3
 CHUNK = 1_000_000
 # Columns of a term above which its information uses the mean weight: pairs of columns grow with the square.
 WIDE = 40
+# In single precision information below this share of what it is on average is not known well enough.
+KNOWN = 0.05
 
 
 @dataclass(frozen=True)
@@ -254,7 +256,7 @@ def see(X: FloatArray, given: Moved, pairs: FloatArray | None = None) -> Seen:
     """
     D, draws = X.shape[1], given.draws
     _, s, m = given.loads.cross.shape
-    residuals, cross = np.empty((draws, s, D)), np.empty((draws, s, m, D))
+    residuals, cross = np.empty((draws, s, D), X.dtype), np.empty((draws, s, m, D), X.dtype)
     for a in range(s):
         residuals[:, a] = given.residuals(a) @ X
         for e in range(m):
@@ -283,7 +285,8 @@ def score_values(terms: Terms, given: Moved, seen: Seen | None = None) -> FloatA
     -------
     array (draws, terms)
         The root of a chi-square value with as many degrees of freedom as columns (times linear predictors), turned
-        into the normal value with the same tail, so that terms of different width can be compared.
+        into the normal value with the same tail, so that terms of different width can be compared. Of columns in
+        single precision those that are not known well are nan.
 
     Examples
     --------
@@ -344,6 +347,8 @@ def _information(
                 if own.curved is None
                 else np.einsum("dtt->dt", own.curved)
             )
+        if X.dtype == np.float32:
+            single[single < KNOWN * base[0, 0]] = np.nan
         return np.asarray(single[:, :, None, None], dtype=float)
     V = (
         np.broadcast_to(base, (draws, terms, s * width, s * width))

@@ -41,6 +41,7 @@ from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.seeds import stream
+from relbounds.solver.copies import copies
 
 # Permutations for stand-ins, where a model a branch of the kept terms is scored; with many observations in clusters as
 # few as the level allows.
@@ -95,6 +96,17 @@ class Shared:
     rows: tuple[Asked, ...]
     columns: tuple[tuple[int, ...], ...]
     block: tuple[int, ...]
+
+    @property
+    def measured(self) -> list[Asked]:
+        """The rows of the block, of copies one: permuted together they stay copies, and only the largest counts."""
+        first, _ = copies(self.evidence.spec.model)
+        apart: dict[Hashable, Asked] = {}
+        for row in (self.rows[k] for k in self.block):
+            single = all(f.signed and len(f.variables) == 1 for f in row.functionals)
+            name = tuple((int(first[f.variables[0]]), abs(float(f.tops[0, 0]))) for f in row.functionals)
+            apart.setdefault(name if single else row.key, row)
+        return list(apart.values())
 
 
 def block_values(
@@ -250,8 +262,7 @@ def _refits(shared: Shared, count: int) -> list[BlockValues]:
     options = shared.evidence.options
     part, scale = thinned(shared.evidence)
     shared = replace(shared, evidence=part)
-    rows = [shared.rows[k] for k in shared.block]
-    task = together(shared.evidence, shared.part, rows)
+    task = together(shared.evidence, shared.part, shared.measured)
     pieces = pieces_of(task, count, at_a_time(part.spec))
     with stage("noise refits", count, options.progress) as done:
         found = run(
@@ -277,7 +288,7 @@ def pieces_of(task: Together | None, count: int, single: int = 1) -> list[range]
 def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[BlockValues]:
     """Permute a block of terms, fit again, and measure how relevant the permuted terms look, for several draws."""
     own, task = shared
-    evidence, rows = own.evidence, [own.rows[k] for k in own.block]
+    evidence, rows = own.evidence, own.measured
     columns = [j for k in own.block for j in own.columns[k]]
     solver = evidence.options.solver
     values = permuted(evidence, own.part, columns, draws)

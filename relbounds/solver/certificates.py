@@ -6,6 +6,8 @@ the dual constraints; points and multipliers of an engine are moved until they d
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from relbounds.solver.columns import Columns
@@ -16,6 +18,8 @@ from relbounds.solver.tolerances import FAR, PROMISED, ROUNDING
 
 # Rows that are looked at in one go where no product asks for all: a matter of memory and of nothing else.
 ROWS = 50_000
+# Entries of the free variables' columns, times directions, up to which these are multiplied as they are.
+FEW_PRODUCTS = 500_000
 
 
 def slopes_of(polytope: Polytope, columns: Columns | None) -> np.ndarray:
@@ -247,7 +251,9 @@ def _balance(
     price = (duals.lam @ l)[:, None]
     beta, alpha = duals.beta.copy(), duals.alpha.copy()
     Gf, Af = model.G[:, loose], model.A[:, loose]
-    grams = Grams(Gf), Grams(Af)
+    # for few products it takes longer to see how the rows are made up
+    small = len(directions) * (Gf.size + Af.size) <= FEW_PRODUCTS
+    grams = [_products(part) if small else Grams(part) for part in (Gf, Af)]
     ceiling = np.inf if strict else price * model.c
     aim = directions[:, loose] - price * model.linear[loose]
     for _ in range(2):
@@ -263,6 +269,11 @@ def _balance(
         beta = np.clip(beta + room * (x @ Gf.T), 0.0, ceiling)
         alpha = np.maximum(alpha + alpha * (x @ Af.T), 0.0)
     return Duals(duals.lam, beta, alpha)
+
+
+def _products(matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function from weights (B, rows) to ``matrix' diag(weights) matrix`` of each."""
+    return lambda weights: np.matmul(weights[:, None, :] * matrix.T, matrix)
 
 
 def _solve_each(M: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -331,31 +342,39 @@ def largest_values(polytope: Polytope) -> np.ndarray:
     sides get a thousand times the size of the start, or what makes up the height.
     """
     model = polytope.model
-    p, l, B = polytope.budgets
+    p, _, B = polytope.budgets
     reach = B[0] / p[0]
-    budget = B[-1] / l[-1]
     with np.errstate(all="ignore"):
         largest = np.where(model.penalty > 0, reach / model.penalty, np.inf)
-        slack = np.where(model.c > 0, budget / model.c, np.inf)
-        step = _most_a_unit(model.G, model.penalty) * reach
     free = np.flatnonzero(model.penalty <= 0)
-    if model.linear.any():
-        slack = np.full(slack.shape, np.inf)
+    # a loss with a linear part leaves it open how much slack a row may ask for
+    if not model.linear.any():
+        largest[free] = _limits(polytope, free)
+    for j in np.flatnonzero(np.isinf(largest)):
+        columns = [x[:, j] for x in (model.G, model.A) if len(x)]
+        size = max((float(np.sqrt(x @ x / x.size)) for x in columns), default=0.0)
+        at = abs(float(polytope.start[j])) if polytope.start.size else 0.0
+        largest[j] = FAR * (at + (model.height / size if size > 0 else 0.0))
+    box = np.maximum(np.abs(model.lower), np.abs(model.upper))
+    return np.minimum(largest, box)
+
+
+def _limits(polytope: Polytope, free: np.ndarray) -> np.ndarray:
+    """Return what rows with one free variable limit it to; infinite where none does on both sides."""
+    model = polytope.model
+    p, l, B = polytope.budgets
+    with np.errstate(all="ignore"):
+        slack = np.where(model.c > 0, B[-1] / l[-1] / model.c, np.inf)
+        step = _most_a_unit(model.G, model.penalty) * (B[0] / p[0])
     single = (model.G[:, free] != 0).sum(axis=1) == 1
-    for j in free:
+    out = np.empty(free.size)
+    for i, j in enumerate(free):
         ends = []
         for sign in (1.0, -1.0):
             of = single & (sign * model.G[:, j] > 0)
             ends.append(np.max((model.h - slack - step)[of] / np.abs(model.G[of, j]), initial=-np.inf))
-        limit = max(-ends[0], -ends[1])
-        if np.isfinite(limit):
-            largest[j] = limit
-        else:
-            size = max(float(np.sqrt(np.mean(x[:, j] ** 2))) if len(x) else 0.0 for x in (model.G, model.A))
-            at = abs(float(polytope.start[j])) if polytope.start.size else 0.0
-            largest[j] = FAR * (at + (model.height / size if size > 0 else 0.0))
-    box = np.maximum(np.abs(model.lower), np.abs(model.upper))
-    return np.minimum(largest, box)
+        out[i] = max(-ends[0], -ends[1])
+    return out
 
 
 def _most_a_unit(G: np.ndarray, penalty: np.ndarray) -> np.ndarray:

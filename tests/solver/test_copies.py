@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import plain_max, polytope_of, random_model
 
 import relbounds as rb
 from relbounds.linear.noise import fwer
@@ -11,7 +12,6 @@ from relbounds.solver.copies import copies, distinct
 from relbounds.solver.engines import dispatch
 from relbounds.solver.engines.registry import engines_for
 from relbounds.solver.optimum import fit_baseline
-from tests.problems import plain_max, polytope_of, random_model
 
 
 def with_copies(seed):

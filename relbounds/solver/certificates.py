@@ -159,13 +159,18 @@ def inside(
 
 
 def dual_bound(
-    polytope: Polytope, directions: np.ndarray, duals: Duals, columns: Columns | None = None
+    polytope: Polytope,
+    directions: np.ndarray,
+    duals: Duals,
+    columns: Columns | None = None,
+    enough: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return upper bounds on ``max direction . v`` over the polytope by weak duality.
 
     Multipliers that break the dual constraints are repaired first: those of rows are clipped and moved so that free
     variables balance, and the multipliers of the budgets are raised as far as the others ask for. What is left of an
-    imbalance on a free variable is charged with the largest value the variable can take.
+    imbalance on a free variable is charged with the largest value the variable can take. Bounds that are at most
+    `enough` are not made any better.
 
     Examples
     --------
@@ -176,9 +181,29 @@ def dual_bound(
     >>> dual_bound(tope, np.eye(1), Duals(np.zeros((1, 2)), np.zeros((1, 1)), np.zeros((1, 0)))).tolist()
     [1.0]
     """
+    return repaired(polytope, directions, duals, columns, enough)[1]
+
+
+def repaired(
+    polytope: Polytope,
+    directions: np.ndarray,
+    duals: Duals,
+    columns: Columns | None = None,
+    enough: np.ndarray | None = None,
+) -> tuple[Duals, np.ndarray]:
+    """Return multipliers as :func:`dual_bound` repairs them, and what they prove.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1))
+    >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([0.5]))
+    >>> repaired(tope, np.eye(1), Duals(np.zeros((1, 2)), -np.ones((1, 1)), np.zeros((1, 0))))[0].beta.tolist()
+    [[0.0]]
+    """
     model = polytope.model
-    p, l, B = polytope.budgets
-    split = B.size == 2
+    l = polytope.budgets[1]
     lam = np.maximum(duals.lam, 0.0)
     beta, alpha = np.maximum(duals.beta, 0.0), np.maximum(duals.alpha, 0.0)
     beta[:, model.c <= 0] = 0.0
@@ -187,35 +212,65 @@ def dual_bound(
     if not strict:
         # multipliers a hair above their ceiling are cut back; the ceiling itself is the budget's multiplier
         np.minimum(beta, price[:, None] * model.c, out=beta)
-    boxed = (model.lower > -np.inf) & (model.upper < np.inf)
-    loose = (model.penalty <= 0) & ~boxed
+    loose = (model.penalty <= 0) & ~_boxed(polytope)
+    # what is left of an imbalance on a free variable is charged with this
+    charged = np.where(loose, largest_values(polytope), 0.0) if loose.any() else np.zeros(model.q)
     duals = _balance(polytope, directions, Duals(lam, beta, alpha), columns, loose, strict)
     if strict:
         with np.errstate(all="ignore"):
             need = np.max(np.where(model.c > 0, duals.beta / model.c, 0.0), axis=1, initial=0.0)
         price = np.maximum(price, need)
     reduced = pull_of(polytope, directions, duals, price, columns)
-    if not strict and columns is None:
-        reduced = _mend(polytope, directions, duals, loose, reduced)
+    bound = _bound_of(polytope, duals, price, charged, reduced)
+    if strict or columns is not None:
+        return duals, bound
+    wanted = np.flatnonzero(np.ones(len(bound), dtype=bool) if enough is None else bound > enough)
+    which, moved = _mend(polytope, directions, duals, loose, reduced, wanted)
+    if which.size:
+        # moving rows for penalised variables, free ones lose their balance where a multiplier meets its ceiling
+        moved = _balance(polytope, directions[which], moved, None, loose, strict)
+        price = price[which]
+        again = _bound_of(polytope, moved, price, charged, pull_of(polytope, directions[which], moved, price))
+        better = again < bound[which]
+        some = which[better]
+        bound[some], duals.beta[some], duals.alpha[some] = (
+            x[better] for x in (again, moved.beta, moved.alpha)
+        )
+    return duals, bound
+
+
+def _bound_of(
+    polytope: Polytope,
+    duals: Duals,
+    price: np.ndarray,
+    charged: np.ndarray,
+    reduced: np.ndarray,
+) -> np.ndarray:
+    """Return what multipliers prove that leave the balance `reduced`."""
+    model = polytope.model
+    p, _, B = polytope.budgets
     # the multiplier of the norm must dominate every variable that nothing else holds
     with np.errstate(all="ignore"):
         slope = np.where(model.penalty > 0, np.abs(reduced) / model.penalty, 0.0)
     held = np.where(reduced > 0, model.upper < np.inf, model.lower > -np.inf)
     need = np.max(np.where(held, 0.0, slope), axis=1, initial=0.0)
-    offered = lam @ p
-    if split:
+    offered = duals.lam @ p
+    if B.size == 2:
         norm = np.maximum(need, offered) if held.any() else need
         bound = norm * B[0] + price * B[1]
     else:
         # no loss is negative, so the joint budget limits the norm as well: what the norm lacks is charged with that
         norm = np.maximum(need, offered)
-        bound = lam[:, 0] * B[0] + (norm - offered) * B[0] / p[0]
+        bound = duals.lam[:, 0] * B[0] + (norm - offered) * B[0] / p[0]
     bound = bound - duals.beta @ model.h - duals.alpha @ model.a
-    bound = bound + _held_terms(polytope, reduced, norm, held & ((model.penalty > 0) | boxed))
-    left = np.where(loose & (model.penalty <= 0), np.abs(reduced), 0.0)
-    if left.any():
-        bound = bound + left @ np.where(loose, largest_values(polytope), 0.0)
-    return bound
+    bound = bound + _held_terms(polytope, reduced, norm, held & ((model.penalty > 0) | _boxed(polytope)))
+    loose = charged > 0
+    return bound + np.abs(reduced[:, loose]) @ charged[loose]
+
+
+def _boxed(polytope: Polytope) -> np.ndarray:
+    """Return which variables have bounds on both sides."""
+    return (polytope.model.lower > -np.inf) & (polytope.model.upper < np.inf)
 
 
 def _held_terms(polytope: Polytope, reduced: np.ndarray, norm: np.ndarray, held: np.ndarray) -> np.ndarray:
@@ -293,12 +348,17 @@ def _solve_each(M: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def _mend(
-    polytope: Polytope, directions: np.ndarray, duals: Duals, loose: np.ndarray, reduced: np.ndarray
-) -> np.ndarray:
-    """Move row multipliers in place where a penalised variable asks for more than the norm's multiplier offers.
+    polytope: Polytope,
+    directions: np.ndarray,
+    duals: Duals,
+    loose: np.ndarray,
+    reduced: np.ndarray,
+    wanted: np.ndarray,
+) -> tuple[np.ndarray, Duals]:
+    """Move row multipliers where a penalised variable asks for more than the norm's multiplier offers.
 
-    Raising that multiplier is dear when budgets are large; moving rows that have room costs next to nothing.
-    Returns the new balance.
+    Raising that multiplier is dear when budgets are large; moving rows that have room costs next to nothing. Returns
+    the directions, of those `wanted`, for which that is so, and their multipliers.
     """
     model = polytope.model
     p, l, B = polytope.budgets
@@ -309,12 +369,14 @@ def _mend(
     over = np.where(own, np.abs(reduced) - limit, 0.0)
     with np.errstate(all="ignore"):
         dear = np.max(np.where(own, over / model.penalty, 0.0), axis=1, initial=0.0) * B[0] / p[0]
-    for b in np.flatnonzero(dear > 0.01 * PROMISED * polytope.size):
+    which, betas, alphas = [], [], []
+    for b in wanted[dear[wanted] > 0.01 * PROMISED * polytope.size]:
         tight = loose | (np.abs(reduced[b]) > limit[b] * (1 - 1e-9)) & own
         if tight.sum() > 200:
             continue
         G, A = model.G[:, tight], model.A[:, tight]
         goal = np.where(loose, 0.0, np.sign(reduced[b]) * limit[b] * (1 - 1e-12))[tight]
+        goal -= (directions[b] - price[b] * model.linear)[tight]
         beta, alpha, ceiling = duals.beta[b].copy(), duals.alpha[b].copy(), price[b] * model.c
         with np.errstate(all="ignore"):
             room = np.where(ceiling > 0, beta * np.maximum(ceiling - beta, 0.0) / ceiling, 0.0)
@@ -322,16 +384,18 @@ def _mend(
         unit = 1.0 / np.sqrt(np.maximum(M.diagonal(), 1e-300))
         inverse = np.linalg.pinv(M * unit[:, None] * unit, rcond=1e-13, hermitian=True)
         for _ in range(3):
-            lack = goal - (directions[b] - price[b] * model.linear + beta @ model.G + alpha @ model.A)[tight]
-            x = unit * (inverse @ (unit * lack))
+            x = unit * (inverse @ (unit * (goal - beta @ G - alpha @ A)))
             beta = np.clip(beta + room * (G @ x), 0.0, ceiling)
             alpha = np.maximum(alpha + alpha * (A @ x), 0.0)
-        new = directions[b] - price[b] * model.linear + beta @ model.G + alpha @ model.A
-        with np.errstate(all="ignore"):
-            left = np.max(np.where(own, (np.abs(new) - limit[b]) / model.penalty, 0.0), initial=0.0)
-        if left * B[0] / p[0] < dear[b]:
-            duals.beta[b], duals.alpha[b], reduced[b] = beta, alpha, new
-    return reduced
+        which.append(b)
+        betas.append(beta)
+        alphas.append(alpha)
+    some = np.array(which, dtype=int)
+    return some, Duals(
+        duals.lam[some],
+        np.reshape(betas, (some.size, model.h.size)),
+        np.reshape(alphas, (some.size, model.a.size)),
+    )
 
 
 def largest_values(polytope: Polytope) -> np.ndarray:

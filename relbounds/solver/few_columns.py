@@ -30,6 +30,9 @@ CLOSE = 0.9
 # With this many times more columns than rows hardly two directions have a use for the same ones: then only so many are
 # worked on together, and hand nothing on.
 MUCH_WIDER, FEW_TOGETHER = 2, 8
+# Accuracy of a first look at which columns are of use, relative to the norm of the baseline. All are taken where it is
+# more than this share of them.
+LOOK, MOST_OF_USE = 1e-2, 0.8
 
 
 def is_wide(polytope: Polytope) -> bool:
@@ -160,7 +163,7 @@ def ask_to_join(
 
 
 Solve = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, Duals]]
-Settled = Callable[[np.ndarray, Duals], np.ndarray]
+Settled = Callable[[np.ndarray, Duals], tuple[np.ndarray, Duals]]
 
 
 def on_few_columns(
@@ -186,7 +189,8 @@ def on_few_columns(
     replaced : Columns, optional
         Columns that differ from direction to direction.
     settled : callable, optional
-        ``settled(some, duals)`` says which directions need no more, whatever columns would still join.
+        ``settled(some, duals)`` says which directions need no more, whatever columns would still join, and gives the
+        multipliers that show it.
     accuracy : float, optional
         What may be left open, relative to the norm of the baseline.
     first : ndarray of bool, shape (q,), optional
@@ -203,18 +207,28 @@ def on_few_columns(
         pending = np.arange(begin, min(begin + step, count))
         if apart:
             shared = needed
+        # what directions have a use for is seen long before they end
+        look = settled is None and (apart or not begin)
         while pending.size:
             chosen = shared | (directions[pending] != 0).any(axis=0)
-            found, own = solve(pending, chosen, FINE * accuracy / PROMISED)
+            if chosen.mean() > MOST_OF_USE:
+                chosen[:], look = True, False
+            found, own = solve(pending, chosen, LOOK if look else FINE * accuracy / PROMISED)
             points[pending] = 0.0
             points[np.ix_(pending, np.flatnonzero(chosen))] = found
+            raw, left = own, np.arange(pending.size)
+            if settled is not None:
+                enough, own = settled(pending, own)
+                left = np.flatnonzero(~enough)
             for name in ("lam", "beta", "alpha"):
                 getattr(duals, name)[pending] = getattr(own, name)
-            if chosen.all():
+            if chosen.all() or not left.size:
                 break
-            columns = None if replaced is None else replaced.take(pending)
-            joining, more = ask_to_join(polytope, directions[pending], own, chosen, accuracy, columns)
+            rest = Duals(raw.lam[left], raw.beta[left], raw.alpha[left])
+            left = pending[left]
+            columns = None if replaced is None else replaced.take(left)
+            joining, more = ask_to_join(polytope, directions[left], rest, chosen, accuracy, columns)
             shared = shared | joining
-            enough = np.zeros(pending.size, dtype=bool) if settled is None else settled(pending, own)
-            pending = pending[more & ~enough]
+            pending = left if look else left[more]
+            look = False
     return points, duals

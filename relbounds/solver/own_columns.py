@@ -21,13 +21,14 @@ from relbounds.solver.starts import strictly
 
 # Columns that the best model is this close to using, as a share of their penalty, are taken from the beginning.
 CLOSE = 0.8
-# All columns are taken where these would be more than this share of them.
-MOST_OF_USE = 0.5
+# All columns are taken where these would be more than this share of them; where only few directions are pushed, which
+# then have much the same columns, more than the larger share.
+MOST_OF_USE, MOST_FOR_FEW = 0.5, 0.8
 # All directions of a set have the same columns where these are no more than so many times what each needs.
 SHARED = 1.3
 
 
-def close_columns(core: Core, proof: Proof, d: np.ndarray) -> np.ndarray | None:
+def close_columns(core: Core, proof: Proof, d: np.ndarray, most: float = MOST_OF_USE) -> np.ndarray | None:
     """Return the columns that each set begins with, shape (P, s); None where all are better taken.
 
     Examples
@@ -43,7 +44,7 @@ def close_columns(core: Core, proof: Proof, d: np.ndarray) -> np.ndarray | None:
         return None
     near: np.ndarray = np.abs(proof.pushed) > CLOSE * 0.5 * core.pen
     width = int(near.sum(axis=1).max(initial=0)) + int((d[:, :s] != 0).sum(axis=1).max(initial=0))
-    return near if width <= MOST_OF_USE * s else None
+    return near if width <= most * s else None
 
 
 @dataclass(frozen=True)
@@ -180,16 +181,18 @@ def narrowed(
     proof: Proof,
     owner: np.ndarray,
     d: np.ndarray,
+    most: float,
 ) -> Narrow | None:
     """Return directions `d` (B, q) of the sets `owner` on the columns near their best models, and their own.
 
-    None where the columns are most of all, or where `middle` (P, q) does not lie inside with these columns.
+    None where the columns are more than the share `most` of all, or where `middle` (P, q) does not lie inside with
+    these columns.
     """
     s, P = core.pen.size, len(middle)
     used = d[:, :s] != 0
     count = int(near.sum(axis=1).max())
     more = int((used & ~near[owner]).sum(axis=1).max(initial=0))
-    if count + more > MOST_OF_USE * s:
+    if count + more > most * s:
         return None
     # where others need more columns, the closest ones fill up
     closest = np.abs(proof.pushed) / core.pen

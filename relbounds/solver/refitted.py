@@ -22,7 +22,7 @@ from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
 from relbounds.solver.newton import factor_of
 from relbounds.solver.open_ends import Found, Likely, first_of, likeliest
-from relbounds.solver.own_columns import Narrow, close_columns, middle_of, narrowed
+from relbounds.solver.own_columns import MOST_FOR_FEW, MOST_OF_USE, Narrow, close_columns, middle_of, narrowed
 from relbounds.solver.priced import priced_core
 from relbounds.solver.stack import HALF, Stack
 from relbounds.solver.starts import room_of, strictly
@@ -158,10 +158,8 @@ def push_refitted(
             own = _some(*whole, inside)
             here = some[inside]
             shown = Proof(proof.pushed[here], proof.left[here])
-            sets, moving = _sets_of(*own, at[inside], shown, d)
-            if likely is not None and sets.near is None:
-                out.good[here] = False
-                continue
+            most = MOST_OF_USE if likely is None else MOST_FOR_FEW
+            sets, moving = _sets_of(*own, at[inside], shown, d, most)
             value = at[inside] @ d.T
             seen = np.maximum(sets.middle @ d.T, value)
             each = np.broadcast_to(paired, seen.shape)
@@ -169,7 +167,8 @@ def push_refitted(
             _do_without(sets, at[inside], d, known)
             if likely is not None:
                 known = likeliest(known, value, size[here], likely)
-                known = _glance(sets, moving, d, known, size[here], likely)
+                if sets.near is not None:
+                    known = _glance(sets, moving, d, known, size[here], likely)
             moved = _push_sets(out, here, sets, moving, d, known)
             active[np.ix_(here, reduced.rows)] = True if hard else moved
     return out
@@ -198,8 +197,8 @@ def _apart(core: Core, stack: Stack, v: np.ndarray, begin: np.ndarray) -> np.nda
 class _Sets:
     """The sets of some models with all of their rows: arrays, rows, points in their middles, what is proved of them.
 
-    `near` (P, s) are the columns that directions begin with; None where they have all. `fold` says which rows are the
-    same but for their sign.
+    `near` (P, s) are the columns that directions begin with; None where they have all. They have all as soon as they
+    would have more than the share `most`. `fold` says which rows are the same but for their sign.
     """
 
     core: Core
@@ -207,6 +206,7 @@ class _Sets:
     middle: np.ndarray
     proof: Proof
     near: np.ndarray | None
+    most: float
     fold: Fold | None
 
     def part(self, some: np.ndarray) -> _Sets:
@@ -214,23 +214,23 @@ class _Sets:
         core, stack = _some(self.core, self.stack, some)
         proof = Proof(self.proof.pushed[some], self.proof.left[some])
         near = None if self.near is None else self.near[some]
-        return _Sets(core, stack, self.middle[some], proof, near, self.fold)
+        return _Sets(core, stack, self.middle[some], proof, near, self.most, self.fold)
 
 
 def _sets_of(
-    core: Core, stack: Stack, v: np.ndarray, proof: Proof, d: np.ndarray
+    core: Core, stack: Stack, v: np.ndarray, proof: Proof, d: np.ndarray, most: float
 ) -> tuple[_Sets, np.ndarray]:
     """Return the sets around some models, and the rows that each is wide enough to move across their kinks."""
-    near = close_columns(core, proof, d)
+    near = close_columns(core, proof, d, most)
     # products of few columns are made once for all directions
     once = folded_stack(core, stack) if core.q >= HALF else stack
     fold = once.fold if isinstance(once, FoldedStack) else None
     found = None if near is None else middle_of(core, stack, v, near, proof)
     if found is None:
         centre = centred(core, v, stack)
-        return _Sets(core, stack, centre.v, proof, None, fold), _active(core, stack, centre)
+        return _Sets(core, stack, centre.v, proof, None, most, fold), _active(core, stack, centre)
     few, centre = found
-    sets = _Sets(core, stack, few.back(centre.v), proof, near, fold)
+    sets = _Sets(core, stack, few.back(centre.v), proof, near, most, fold)
     return sets, _active(few.core, few.stack, centre)
 
 
@@ -373,7 +373,7 @@ def _race(
     own = d[number]
     few = None
     if whole.near is not None:
-        few = narrowed(core, stack, whole.middle, whole.near, whole.proof, owner, own)
+        few = narrowed(core, stack, whole.middle, whole.near, whole.proof, owner, own, whole.most)
     race = _Race(
         owner, found.paired[some[owner], number], own, found.seen[some], found.top[some[owner], number]
     )

@@ -6,6 +6,8 @@ from problems import FAMILIES, feature_directions, plain_max, random_polytope, s
 
 import relbounds as rb
 from relbounds.solver import few_columns as wide
+from relbounds.solver.certificates import dual_bound, repaired
+from relbounds.solver.engines import batch
 from relbounds.solver.engines.batch import push_batch
 from relbounds.solver.engines.dispatch import push_columns, push_many, ranges
 from relbounds.solver.model import make_model
@@ -36,6 +38,47 @@ def test_columns_to_begin_with_change_no_answer(monkeypatch):
         points = push_batch(polytope, directions, first=first).points
         value = np.einsum("bq,bq->b", points, directions)
         assert np.max(np.abs(value - exact)) <= 1.5e-6 * polytope.size
+
+
+@pytest.mark.parametrize(("most", "looks"), [(0.8, 1), (0.0, 0)], ids=["few of use", "most of use"])
+def test_columns_are_chosen_at_a_first_look(monkeypatch, most, looks):
+    monkeypatch.setattr(wide, "WIDE", 5)
+    monkeypatch.setattr(wide, "MOST_OF_USE", most)
+    polytope, _ = random_polytope(6, "ordinal", "implicit", "noisy", 0.05, n=50, d=40)
+    directions = feature_directions(polytope.model)[::9]
+    gaps, inner = [], batch._push_all
+
+    def noted(fewer, d, goals, gap):
+        gaps.append((gap, fewer.model.q))
+        return inner(fewer, d, goals, gap)
+
+    monkeypatch.setattr(batch, "_push_all", noted)
+    found = push_many(polytope, directions, "batch")
+    exact = [plain_max(polytope, d) for d in directions]
+    assert np.max(np.abs(found.value - exact)) <= 1.5e-6 * polytope.size
+    # what directions have a use for is seen roughly, once, and with all columns there is nothing to see
+    assert [gap > 1e-3 for gap, _ in gaps].count(True) == looks and gaps[-1][0] <= 1e-6
+    assert (gaps[0][1] < polytope.model.q) == bool(looks)
+
+
+def test_bounds_that_are_good_enough_are_left_alone(monkeypatch):
+    monkeypatch.setattr(wide, "WIDE", 5)
+    polytope, _ = random_polytope(6, "ordinal", "implicit", "noisy", 0.05, n=50, d=40)
+    directions = feature_directions(polytope.model)[::4]
+    exact = np.array([plain_max(polytope, d) for d in directions])
+    # multipliers of few columns, which leave others without hold
+    few = wide.needed_columns(polytope) | (directions != 0).any(axis=0)
+    duals = push_batch(wide.with_columns(polytope, few), directions[:, few]).duals
+    best = dual_bound(polytope, directions, duals)
+    plain = dual_bound(polytope, directions, duals, enough=np.full(len(exact), np.inf))
+    enough = np.median(plain) * np.ones(len(exact))
+    mended, bound = repaired(polytope, directions, duals, enough=enough)
+    assert np.all(best >= exact - 1e-6 * polytope.size) and np.all(best <= plain)
+    assert np.any(plain > best + 0.1 * polytope.size)
+    assert np.max(np.abs(bound - np.where(plain <= enough, plain, best))) <= 1e-9 * polytope.size
+    # they are multipliers as they stand
+    again = dual_bound(polytope, directions, mended, enough=np.full(len(exact), np.inf))
+    assert np.max(np.abs(again - bound)) <= 1e-6 * polytope.size
 
 
 def test_columns_join_that_are_asked_for_or_nearly():

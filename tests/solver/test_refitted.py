@@ -157,7 +157,7 @@ def record_narrow(monkeypatch):
 @pytest.mark.parametrize("tolerance", ["split", "joint"])
 def test_few_columns_a_direction_against_scipy(monkeypatch, family, order, tolerance):
     seen = record_narrow(monkeypatch)
-    monkeypatch.setattr(own_columns, "MOST_OF_USE", 0.9)
+    monkeypatch.setattr(refitted, "MOST_OF_USE", 0.9)
     model, C, columns, budgets, _ = case(
         1, family, order, n=30, d=12, delta=0.03, tolerance=tolerance, strong=2.0
     )
@@ -195,8 +195,9 @@ def test_multipliers_of_few_columns_are_priced_for_all(monkeypatch):
 
 @pytest.mark.parametrize("tolerance", ["split", "joint"])
 @pytest.mark.parametrize(("used", "near"), [(8, 2), (3, 0)])
-def test_likely_directions_of_many(monkeypatch, tolerance, used, near):
-    monkeypatch.setattr(own_columns, "MOST_OF_USE", 0.9)
+@pytest.mark.parametrize("most", [0.9, 0.0], ids=["few columns", "all columns"])
+def test_likely_directions_of_many(monkeypatch, tolerance, used, near, most):
+    monkeypatch.setattr(refitted, "MOST_FOR_FEW", most)
     model, C, columns, budgets, _ = case(
         9, "ordinal", "explicit", n=40, d=24, delta=0.03, tolerance=tolerance, strong=3.0
     )
@@ -217,7 +218,7 @@ def test_likely_directions_of_many(monkeypatch, tolerance, used, near):
 
 
 def test_columns_of_use_have_no_price(monkeypatch):
-    monkeypatch.setattr(own_columns, "MOST_OF_USE", 0.9)
+    monkeypatch.setattr(refitted, "MOST_OF_USE", 0.9)
     model, C, columns, budgets, _ = case(3, "ordinal", "explicit", n=40, d=20, delta=0.02, strong=5.0)
     inner, prices = own_columns.Narrow.price, []
 

@@ -10,7 +10,7 @@ import numpy as np
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.active_rows import FEW, Smaller, crossed_rows, smaller
 from relbounds.solver.centre import aimed, centred
-from relbounds.solver.certificates import dual_bound
+from relbounds.solver.certificates import repaired
 from relbounds.solver.core import Core, State
 from relbounds.solver.engines.answer import Answer, empty_answer
 from relbounds.solver.engines.registry import Engine
@@ -36,7 +36,7 @@ MOST_NEEDED = 0.8
 # Entries of the hard rows from which on it pays to look for those that the set comes near.
 MANY = 60_000
 # With so few rows and directions leaving rows out saves less than solving again with more of them costs.
-FEW_ROWS, FEW_DIRECTIONS = 1000, 12
+FEW_ROWS, FEW_DIRECTIONS, MANY_COLUMNS = 1000, 12, 64
 
 
 def chunk_size(rows: int) -> int:
@@ -166,15 +166,18 @@ def _push_few(
         empty = empty or not answer.feasible.all()
         return answer.points, answer.duals
 
-    def settled(some: np.ndarray, duals: Duals) -> np.ndarray:
+    def settled(some: np.ndarray, duals: Duals) -> tuple[np.ndarray, Duals]:
         if goals is not None and goals.below is not None:
-            return dual_bound(polytope, directions[some], duals) <= goals.below[some]
+            enough = goals.below[some]
+            duals, bound = repaired(polytope, directions[some], duals, enough=enough)
+            return bound <= enough, duals
         if goals is not None and goals.past < np.inf:
-            return goals.stopped[some]
-        return np.zeros(some.size, dtype=bool)
+            return goals.stopped[some], duals
+        return np.zeros(some.size, dtype=bool), duals
 
     accuracy = PROMISED if goals is None else goals.accuracy
-    points, duals = on_few_columns(polytope, directions, solve, None, settled, accuracy, first)
+    ends = None if goals is None else settled
+    points, duals = on_few_columns(polytope, directions, solve, None, ends, accuracy, first)
     B = len(directions)
     return None if empty else Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))
 
@@ -273,7 +276,9 @@ def on_active_rows(
     room = B[-1] - p[-1] * model.penalty_of(inner) - l[-1] * model.loss_of(inner)
     points = np.empty((count, model.q))
     duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
-    few = model.h.size <= FEW_ROWS and count <= FEW_DIRECTIONS
+    few = model.h.size <= FEW_ROWS and (
+        count <= FEW_DIRECTIONS or (model.q >= MANY_COLUMNS and stopped is None)
+    )
     active = np.ones(model.h.size, dtype=bool) if few else guess_active(ready)
     pending = np.arange(count)
     while pending.size:

@@ -24,9 +24,16 @@ AT_A_TIME = 2_000_000
 
 
 def certified(
-    polytope: Polytope, directions: np.ndarray, answer: Answer, columns: Columns | None, name: str
+    polytope: Polytope,
+    directions: np.ndarray,
+    answer: Answer,
+    columns: Columns | None,
+    name: str,
+    enough: np.ndarray | None = None,
 ) -> Pushed:
     """Return what an engine's answer proves: values at points inside, and bounds from repaired multipliers.
+
+    Bounds that are at most `enough` are not made any better.
 
     Examples
     --------
@@ -38,7 +45,7 @@ def certified(
     >>> bool(certified(tope, np.eye(1), answer, None, "batch").gap[0] < 1e-6)
     True
     """
-    points, good, bound = _proved(polytope, directions, answer, columns)
+    points, good, bound = _proved(polytope, directions, answer, columns, enough)
     value = np.einsum("bq,bq->b", points, directions)
     # a point that keeps the budgets only up to rounding still tells where the optimum is
     value = np.where(good, value, np.minimum(np.einsum("bq,bq->b", answer.points, directions), bound))
@@ -51,19 +58,24 @@ def certified(
 
 
 def _proved(
-    polytope: Polytope, directions: np.ndarray, answer: Answer, columns: Columns | None
+    polytope: Polytope,
+    directions: np.ndarray,
+    answer: Answer,
+    columns: Columns | None,
+    enough: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points inside, whether they are, and bounds; some directions at a time where rows are very many."""
     each = max(1, AT_A_TIME // max(1, len(polytope.model.h)))
     if columns is not None or len(directions) <= each:
         points, good = inside(polytope, answer.points, answer.anchor, columns)
-        return points, good, dual_bound(polytope, directions, answer.duals, columns)
+        return points, good, dual_bound(polytope, directions, answer.duals, columns, enough)
     pieces = []
     for first in range(0, len(directions), each):
         some = slice(first, first + each)
         points, good = inside(polytope, answer.points[some], answer.anchor[some])
         duals = Duals(answer.duals.lam[some], answer.duals.beta[some], answer.duals.alpha[some])
-        pieces.append((points, good, dual_bound(polytope, directions[some], duals)))
+        limit = None if enough is None else enough[some]
+        pieces.append((points, good, dual_bound(polytope, directions[some], duals, enough=limit)))
     points, good, bound = (np.concatenate(each) for each in zip(*pieces, strict=True))
     return points, good, bound
 
@@ -146,7 +158,7 @@ def _push_below(polytope: Polytope, directions: np.ndarray, solver: str, below: 
     """Push until directions are proved to stay below a value; those that are not go all the way."""
     goals = make_goals(len(directions), below)
     answer = push_batch(polytope, directions, goals)
-    pushed = certified(polytope, directions, answer, None, "batch")
+    pushed = certified(polytope, directions, answer, None, "batch", below)
     stopped = (pushed.bound <= below) & (pushed.gap > PROMISED * polytope.size)
     rest = np.flatnonzero((pushed.gap > PROMISED * polytope.size) & ~stopped)
     if rest.size:

@@ -1,23 +1,29 @@
 """Variables whose columns are the same up to their sign: what one of them reaches the others do, in its place.
 
 Exchanging two of them maps the set onto itself, the signs of their values turned where the columns have opposite ones.
-So a push along one answers those along all others; the certificate of each is still its own.
+So a push along one answers those along all others; the certificate of each is still its own. And a set loses
+nothing when one of those that no direction asks for stands for all of these: their weights add up in it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from relbounds.solver.engines.answer import Answer
+from relbounds.solver.few_columns import model_with
 from relbounds.solver.model import Model
+from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals
 
 # Rows that columns are told apart by; those that agree there are compared in all rows.
 TELLING = 1000
 # What sums over equal columns may differ by, relative to them: the order of the terms need not be the same.
 SUMMED = 1e-12
+
+Push = Callable[[Polytope, np.ndarray], Answer]
 
 
 def copies(model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -64,12 +70,73 @@ def _sign_between(model: Model, j: int, k: int) -> float:
 
 
 @dataclass(frozen=True)
-class Distinct:
-    """Which of some directions have to be pushed.
+class Fewer:
+    """A set in which one of several copies stands for others: their weights add up in it.
 
     Parameters
     ----------
-    kept : ndarray of int, shape (m,)
+    polytope : Polytope
+        The smaller set.
+    chosen : ndarray of bool, shape (q,)
+        The variables it has.
+    """
+
+    polytope: Polytope
+    chosen: np.ndarray
+
+    def back(self, points: np.ndarray) -> np.ndarray:
+        """Return points of the whole set."""
+        out = np.zeros((len(points), self.chosen.size))
+        out[:, self.chosen] = points
+        return out
+
+
+def without_copies(polytope: Polytope, kept: np.ndarray) -> Fewer | None:
+    """Return a set without the copies that can be done without; None where there are none.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set.
+    kept : ndarray of bool, shape (q,)
+        Variables that stay.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.array([[1.0, 3.0, -1.0]]), np.ones(1), np.ones(1), np.ones(3))
+    >>> tope = Polytope(model, norm=1.0, loss=1.0, start=np.array([0.1, 0.0, -0.2]))
+    >>> without_copies(tope, np.zeros(3, dtype=bool)).polytope.start.round(9).tolist()
+    [0.3, 0.0]
+    """
+    model = polytope.model
+    first, sign = copies(model)
+    # weights add up where nothing but the norm limits them
+    alone = ~(np.isinf(model.lower) & np.isinf(model.upper) & (model.penalty > 0))
+    # one that stays may be used against the others, so these are not added to it but to one of themselves
+    groups = np.where(kept | alone, model.q + np.arange(model.q), first)
+    _, stands, of = np.unique(groups, return_index=True, return_inverse=True)
+    into = stands[of.ravel()]
+    chosen = into == np.arange(model.q)
+    if chosen.all() or polytope.start.size != model.q:
+        return None
+    turned = sign * sign[into]
+
+    def added(v: np.ndarray) -> np.ndarray:
+        return np.bincount(into, turned * v, model.q)[chosen]
+
+    inner = None if model.inner is None else added(model.inner)
+    fewer = replace(model_with(model, chosen), inner=inner)
+    return Fewer(replace(polytope, model=fewer, start=added(polytope.start)), chosen)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """What has to be pushed to answer some directions.
+
+    Parameters
+    ----------
+    directions : ndarray, shape (m, q)
         Directions of which none is the image of another.
     of : ndarray of int, shape (k,)
         Which of these answers each direction.
@@ -79,14 +146,14 @@ class Distinct:
         The sign that these get.
     """
 
-    kept: np.ndarray
+    directions: np.ndarray
     of: np.ndarray
     own: np.ndarray
     other: np.ndarray
     sign: np.ndarray
 
     def spread(self, answer: Answer) -> Answer:
-        """Return the answers of all directions from those of the kept ones."""
+        """Return the answers of all directions from those of the distinct ones."""
         points = answer.points[self.of]
         each = np.arange(len(points))
         ends = points[each, self.own], points[each, self.other]
@@ -96,15 +163,15 @@ class Distinct:
 
 
 def distinct(model: Model, directions: np.ndarray) -> Distinct | None:
-    """Return which of some directions have to be pushed; None where all have.
+    """Return what has to be pushed to answer some directions; None where there are no copies.
 
-    Only directions along single variables are looked at.
+    Only directions along single variables are exchanged.
 
     Examples
     --------
     >>> from relbounds.solver.model import make_model
     >>> model = make_model(np.array([[1.0, 3.0, -1.0]]), np.ones(1), np.ones(1), np.ones(3))
-    >>> distinct(model, np.vstack([np.eye(3), -np.eye(3)])).kept.size
+    >>> len(distinct(model, np.vstack([np.eye(3), -np.eye(3)])).directions)
     4
     """
     first, sign = copies(model)
@@ -113,12 +180,35 @@ def distinct(model: Model, directions: np.ndarray) -> Distinct | None:
     each = np.arange(len(directions))
     single = np.count_nonzero(directions, axis=1) == 1
     own = np.where(single, np.argmax(directions != 0, axis=1), 0)
-    turned = np.where(single, sign[own], 1.0)
+    other, turned = np.where(single, first[own], 0), np.where(single, sign[own], 1.0)
+    size = turned * directions[each, own]
     # a direction along several variables has a name of its own
-    names = np.column_stack([np.where(single, first[own], -1 - each), turned * directions[each, own]])
+    names = np.column_stack([np.where(single, other, -1 - each), size])
     _, kept, of = np.unique(names, axis=0, return_index=True, return_inverse=True)
-    if kept.size == len(directions):
-        return None
-    of = of.ravel()
-    asked = kept[of]
-    return Distinct(kept, of, own, own[asked], turned * turned[asked])
+    asked = directions.copy()
+    asked[single] = 0.0
+    asked[each[single], other[single]] = size[single]
+    return Distinct(asked[kept], of.ravel(), own, other, turned)
+
+
+def push_apart(push: Push, polytope: Polytope, directions: np.ndarray) -> Answer:
+    """Return an engine's answers, one push serving the directions along all copies of a variable.
+
+    Examples
+    --------
+    >>> from relbounds.solver.engines.batch import push_batch
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.array([[1.0, -1.0]]), np.ones(1), np.ones(1), np.ones(2))
+    >>> tope = Polytope(model, norm=1.0, loss=0.5, start=np.array([0.7, 0.0]))
+    >>> push_apart(push_batch, tope, -np.eye(2)).points.round(5).tolist()
+    [[-0.25, -0.75], [0.0, -1.0]]
+    """
+    apart = distinct(polytope.model, directions)
+    if apart is None:
+        return push(polytope, directions)
+    fewer = without_copies(polytope, (apart.directions != 0).any(axis=0))
+    if fewer is None:
+        return apart.spread(push(polytope, apart.directions))
+    answer = push(fewer.polytope, apart.directions[:, fewer.chosen])
+    points, anchor = fewer.back(answer.points), fewer.back(answer.anchor)
+    return apart.spread(Answer(points, answer.duals, anchor, answer.feasible))

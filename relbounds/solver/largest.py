@@ -12,6 +12,7 @@ import numpy as np
 
 from relbounds.solver.active_rows import first_active
 from relbounds.solver.certificates import inside
+from relbounds.solver.copies import without_copies
 from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import chunk_size, push_batch
 from relbounds.solver.engines.dispatch import certified, push_many
@@ -101,6 +102,14 @@ def push_largest(
     (0, 1.0)
     """
     directions = np.atleast_2d(np.asarray(directions, dtype=float))
+    fewer = without_copies(polytope, (directions != 0).any(axis=0))
+    if fewer is not None:
+        some = fewer.chosen
+        few = None if first is None else first[some]
+        found = push_largest(
+            fewer.polytope, directions[:, some], solver, enough, known=known, rough=rough, first=few
+        )
+        return found if found.seen is None else replace(found, seen=fewer.back(found.seen))
     bound = np.full(len(directions), np.inf) if known is None else np.array(known, dtype=float)
     raced = find_engine(solver).name == "batch"
     limit = np.inf if enough is None else float(enough)

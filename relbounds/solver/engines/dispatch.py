@@ -9,10 +9,10 @@ import numpy as np
 
 from relbounds.solver.certificates import dual_bound, inside
 from relbounds.solver.columns import Columns
-from relbounds.solver.copies import distinct
+from relbounds.solver.copies import push_apart
 from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import push_batch
-from relbounds.solver.engines.registry import Engine, engines_for, find_engine
+from relbounds.solver.engines.registry import engines_for, find_engine
 from relbounds.solver.goals import make_goals
 from relbounds.solver.polytope import Polytope, Pushed, Ranges
 from relbounds.solver.reduced import Duals
@@ -117,7 +117,7 @@ def push_many(
     if below is not None and engines[0].name == "batch":
         return _push_below(polytope, directions, solver, np.broadcast_to(below, len(directions)))
     first, *others = engines
-    pushed = certified(polytope, directions, _answers(first, polytope, directions), None, first.name)
+    pushed = certified(polytope, directions, push_apart(first.push, polytope, directions), None, first.name)
     for other in others:
         open_ = np.flatnonzero(pushed.gap > PROMISED * polytope.size)
         if not open_.size:
@@ -126,14 +126,6 @@ def push_many(
         again = certified(polytope, directions[open_], answer, None, other.name)
         pushed = merge(pushed, open_, again)
     return pushed
-
-
-def _answers(engine: Engine, polytope: Polytope, directions: np.ndarray) -> Answer:
-    """Return an engine's answers, those along copies of a variable from one push."""
-    fewer = distinct(polytope.model, directions)
-    if fewer is None:
-        return engine.push(polytope, directions)
-    return fewer.spread(engine.push(polytope, directions[fewer.kept]))
 
 
 def push_roughly(polytope: Polytope, directions: np.ndarray, gap: float) -> Pushed:

@@ -130,6 +130,28 @@ def without_copies(polytope: Polytope, kept: np.ndarray) -> Fewer | None:
     return Fewer(replace(polytope, model=fewer, start=added(polytope.start)), chosen)
 
 
+def fit_for_changes(polytope: Polytope) -> tuple[Polytope, np.ndarray]:
+    """Return a set for problems that each change the columns of some variables, and which variable stands for each.
+
+    Where a variable has copies, it does not matter which of them changes.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.array([[1.0, 3.0, -1.0, 1.0]]), np.ones(1), np.ones(1), np.ones(4))
+    >>> small, place = fit_for_changes(Polytope(model, norm=1.0, loss=1.0, start=np.zeros(4)))
+    >>> small.model.q, place.tolist()
+    (3, [0, 1, 0, 0])
+    """
+    first, _ = copies(polytope.model)
+    kept = np.zeros(polytope.model.q, dtype=bool)
+    kept[first] = True
+    fewer = without_copies(polytope, kept)
+    if fewer is None:
+        return polytope, np.arange(polytope.model.q)
+    return fewer.polytope, (np.cumsum(fewer.chosen) - 1)[first]
+
+
 @dataclass(frozen=True)
 class Distinct:
     """What has to be pushed to answer some directions.

@@ -7,8 +7,8 @@ import pytest
 from problems import plain_max, polytope_of, random_model
 
 import relbounds as rb
-from relbounds.linear.noise import fwer
-from relbounds.solver.copies import copies, distinct
+from relbounds.linear.noise import fwer, probes
+from relbounds.solver.copies import copies, distinct, fit_for_changes
 from relbounds.solver.engines import dispatch
 from relbounds.solver.engines.registry import engines_for
 from relbounds.solver.optimum import fit_baseline
@@ -83,3 +83,28 @@ def test_noise_of_copies_is_measured_once_and_stays_the_same(monkeypatch):
     for key, every in noise().items():
         np.testing.assert_allclose(once[key].upper, every.upper, atol=2e-6)
         np.testing.assert_allclose(once[key].lower, every.lower, atol=2e-6)
+
+
+def test_permuted_features_reach_the_same_whether_copies_are_put_together_or_not(monkeypatch):
+    known = rb.simulate.paper_privileged_set(3, seed=1)
+    sizes = []
+
+    def populations():
+        options = {**rb.published, "delta": 0.001, "probes": 20, "gamma": 0.1, "C": 0.05}
+        fit = rb.relbounds(known.formula, known.data, privileged="slack", seed=0, progress=False, **options)
+        return fit._fitted.noise.populations
+
+    def counted(polytope):
+        few, place = fit_for_changes(polytope)
+        sizes.append((few.model.q, polytope.model.q))
+        return few, place
+
+    monkeypatch.setattr(probes, "fit_for_changes", counted)
+    together = populations()
+    # six copies, which two correcting functions use: two of them are left in each
+    assert sizes == [(34, 42)]
+    monkeypatch.setattr(probes, "fit_for_changes", lambda polytope: (polytope, np.arange(polytope.model.q)))
+    for key, apart in populations().items():
+        np.testing.assert_allclose(together[key].upper, apart.upper, atol=2e-6)
+        np.testing.assert_allclose(together[key].lower, apart.lower, atol=2e-6)
+        assert together[key].draws == apart.draws

@@ -29,6 +29,7 @@ from relbounds.progress import stage
 from relbounds.seeds import stream
 from relbounds.solver.changes import begin_changes, leave_out, push_begun, push_changes
 from relbounds.solver.columns import join_columns, put_columns
+from relbounds.solver.copies import fit_for_changes
 from relbounds.solver.hard_rows import near_hard_rows
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.races import Begun, Gone, join_begun
@@ -49,12 +50,13 @@ STREAM = {"regular": "regular probes", "privileged": "privileged probes"}
 class Source:
     """What probes of one part are drawn from: the program without merged rows, its set, the part's columns.
 
-    `rows` are the hard rows that the set comes near.
+    `place` says where the variables of the program stand in the set, `rows` are the hard rows that it comes near.
     """
 
     part: str
     spec: Spec
     polytope: Polytope
+    place: np.ndarray
     columns: FloatArray
     norm: float
     options: Options
@@ -70,19 +72,20 @@ def draw_populations(evidence: Evidence) -> dict[NoiseKey, Population]:
         # a permuted column tells rows apart that were equal before
         own = build_any(design, spec.kind, merged=False)
         polytope = replace(polytope, model=own.model, active=None)
-    rows = near_hard_rows(prepare(polytope))[0] if spec.functions else np.arange(polytope.model.a.size)
+    few, place = fit_for_changes(polytope)
+    rows = near_hard_rows(prepare(few))[0] if spec.functions else np.arange(few.model.a.size)
     out = {}
     for part, columns in (("regular", design.X), ("privileged", design.Z)):
         terms = [t for t in design.design_terms if t.part == part]
         if not terms or (part == "privileged" and not spec.functions):
             continue
-        source = Source(part, own, polytope, columns, evidence.norm, evidence.options, rows)
+        source = Source(part, own, few, place, columns, evidence.norm, evidence.options, rows)
         alone = [t for t in terms if len(t.columns) == 1]
         if alone:
             out[NoiseKey(part)] = _pooled(source, [t.columns[0] for t in alone])
         for term in terms:
             if len(term.columns) > 1:
-                out[NoiseKey(part, term.name)] = _of_term(source, term)
+                out[NoiseKey(part, term.name)] = _of_term(replace(source, polytope=polytope), term)
     return out
 
 
@@ -98,7 +101,8 @@ def _pooled(source: Source, columns: Sequence[int]) -> Population:
         # of many features only those are looked at that will be drawn to begin with
         picked = {columns[_pick(options.seed, part, draw, len(columns))[0]] for draw in range(options.probes)}
         looked_at = [k for k in columns if k in picked]
-    without = leave_out(polytope, np.array([source.spec.variables(part, k) for k in looked_at]), source.rows)
+    index = source.place[np.array([source.spec.variables(part, k) for k in looked_at])]
+    without = leave_out(polytope, np.unique(index, axis=0), source.rows)
     shared = (source, tuple(columns), without)
     found: list[Ranges] = []
     waiting: list[Begun] = []
@@ -169,7 +173,8 @@ def _probe(task: range, shared: tuple) -> list[Ranges] | Begun:
         place, rng = _pick(source.options.seed, source.part, draw, len(columns))
         order = rng.permutation(len(X))
         rng.integers(1)
-        changes.append(spec.change(source.part, columns[place], X[order, columns[place]]))
+        change = spec.change(source.part, columns[place], X[order, columns[place]])
+        changes.append(replace(change, index=source.place[change.index]))
     if isinstance(without, Gone):
         begun = begin_changes(source.polytope, changes, without)
         assert begun is not None

@@ -18,6 +18,8 @@ from relbounds.linear.tuning import Dealt, HeldOut, Tuning, choose, deal, score_
 from relbounds.options import Options
 from relbounds.parallel import run
 from relbounds.progress import stage
+from relbounds.solver.copies import copies
+from relbounds.solver.model import make_model
 from relbounds.solver.optimum import fit_folds
 
 # Weights of the privileged features' norm to choose from, beside 1.
@@ -53,7 +55,7 @@ def tune_slack(design: Design, options: Options, plain: Tuning) -> Compared:
         The model without privileged features, scored by cross-validation (:func:`tuned_plain`).
     """
     metric = family_of(design.family).metric
-    dealt = deal(design, options)
+    dealt = _without_copies(deal(design, options))
     base = replace(plain.kind, slack=True, correcting=options.correcting)
     gammas = _listed(options.gamma, GAMMAS)
     residuals = RESIDUALS if options.residual == "auto" else (float(options.residual),)
@@ -96,6 +98,13 @@ def tune_slack(design: Design, options: Options, plain: Tuning) -> Compared:
         notes=dealt.notes,
     )
     return Compared(tuning, float(plain.score or 0.0), float(best["se"]))
+
+
+def _without_copies(dealt: Dealt) -> Dealt:
+    """Return the same with one of several equal privileged features: no best model is better with more of them."""
+    Z = dealt.design.Z
+    first, _ = copies(make_model(Z, np.zeros(len(Z)), np.zeros(len(Z)), np.ones(Z.shape[1])))
+    return replace(dealt, design=replace(dealt.design, Z=Z[:, np.unique(first)]))
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def test_permuted_features_reach_the_same_whether_copies_are_put_together_or_not
     sizes = []
 
     def populations():
-        options = {**rb.published, "delta": 0.001, "probes": 20, "gamma": 0.1, "C": 0.05}
+        options = {**rb.published, "delta": 0.001, "probes": 20}
         fit = rb.relbounds(known.formula, known.data, privileged="slack", seed=0, progress=False, **options)
         return fit._fitted.noise.populations
 

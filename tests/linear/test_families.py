@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from reference import rows_of
+from scipy import stats
 
 from relbounds.errors import OptionError
 from relbounds.linear.families import make_rows
 from relbounds.linear.families.family import somers_d, somers_d_of_orders
+from relbounds.linear.families.regression import REGRESSION
+from relbounds.linear.families.rows import Answers
 from relbounds.linear.plain import plain_columns, plain_model
 
 
@@ -73,3 +76,16 @@ def test_somers_d_of_many_orders_is_that_of_each(ties):
     orders = np.array([rng.permutation(70)[:60] for _ in range(40)])
     each = [somers_d(levels, score[order]) for order in orders]
     assert somers_d_of_orders(levels, score, orders).tolist() == each
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_rank_correlations_of_many_orders_are_those_of_scipy(whole):
+    rng = np.random.default_rng(5)
+    y, score = rng.normal(size=(2, 40))
+    y, score = (np.round(y), np.round(score)) if whole else (y, score)
+    orders = np.array([rng.permutation(40) for _ in range(9)])
+    found = REGRESSION.ranks(Answers(y), score, orders)
+    expected = [stats.spearmanr(y, score[order]).statistic for order in orders]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert REGRESSION.rank(Answers(y), score[orders[3]], np.ones(40)) == found[3]
+    assert not REGRESSION.ranks(Answers(y), np.ones(40), orders).any()

@@ -46,17 +46,28 @@ def spearman(answers: Answers, score: FloatArray, weights: FloatArray) -> float:
     >>> spearman(Answers(np.array([1.0, 2.0, 3.0])), np.array([0.1, 0.4, 9.0]), np.ones(3))
     1.0
     """
-    ranks = [_ranks(np.asarray(x, dtype=float)) for x in (answers.y, score)]
-    one, two = (x - x.mean() for x in ranks)
+    return float(spearman_of_orders(answers, score, np.arange(len(score))[None, :])[0])
+
+
+def spearman_of_orders(answers: Answers, score: FloatArray, orders: NDArray) -> FloatArray:
+    """Return Spearman's rank correlation of the response and the scores in each of many orders.
+
+    Examples
+    --------
+    >>> answers = Answers(np.array([1.0, 2.0, 3.0]))
+    >>> spearman_of_orders(answers, np.array([0.1, 0.4, 9.0]), np.array([[0, 1, 2], [2, 1, 0]])).tolist()
+    [1.0, -1.0]
+    """
+    one, two = (_ranks(np.asarray(x, dtype=float)) for x in (answers.y, score))
     size = float(np.sqrt((one @ one) * (two @ two)))
-    return float(one @ two) / size if size > 0 else 0.0
+    return two[orders] @ one / size if size > 0 else np.zeros(len(orders))
 
 
 def _ranks(x: FloatArray) -> FloatArray:
-    """Return ranks, ties sharing their mean."""
+    """Return ranks, ties sharing their mean, less the mean of all: their products are exact numbers."""
     ordered = np.sort(x)
     both = np.searchsorted(ordered, x, side="left") + np.searchsorted(ordered, x, side="right")
-    return 0.5 * both.astype(float)
+    return 0.5 * (both.astype(float) - x.size)
 
 
 def _line(scores: FloatArray, thresholds: FloatArray) -> NDArray:
@@ -72,4 +83,5 @@ REGRESSION = Family(
     rank_name="Spearman correlation",
     smooth="regression",
     thresholds=False,
+    ranks=spearman_of_orders,
 )

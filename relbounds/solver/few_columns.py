@@ -23,8 +23,9 @@ from relbounds.solver.tolerances import FINE, NEGLIGIBLE, PROMISED
 WIDE = 100
 # So are those with no more than this many, or whose start uses more than this share of them.
 MANY, FEW_OF_MANY = 60, 0.2
-# Columns that join for one direction at a time, and directions worked on together: each brings columns of its own.
-JOINING, TOGETHER = 15, 32
+# Columns that join for one direction at a time, more where there are few directions, up to so many in all; and
+# directions worked on together: each brings columns of its own.
+JOINING, JOINING_IN_ALL, TOGETHER = 15, 120, 32
 # Columns pulled at by this share of what they are held by join along with those pulled at by more.
 CLOSE = 0.9
 # With this many times more columns than rows hardly two directions have a use for the same ones: then only so many are
@@ -156,8 +157,9 @@ def ask_to_join(
         over = np.where(chosen, -np.inf, pull / penalty - offered)
     more = np.any(over * B[0] / p[0] > NEGLIGIBLE * accuracy * polytope.size, axis=1)
     joining = np.zeros(chosen.size, dtype=bool)
+    most = max(JOINING, JOINING_IN_ALL // max(int(more.sum()), 1))
     for row, held in zip(over[more], offered[more, 0], strict=True):
-        first = np.argsort(-row, kind="stable")[:JOINING]
+        first = np.argsort(-row, kind="stable")[:most]
         joining[first[row[first] > (CLOSE - 1.0) * held]] = True
     return joining, more
 

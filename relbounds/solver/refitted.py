@@ -17,7 +17,7 @@ from relbounds.solver.best_refitted import BestRefitted, Proof, best_of, proved,
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core, State
-from relbounds.solver.folded_stack import ActiveStack, Fold, FoldedStack, folded_stack
+from relbounds.solver.folded_stack import ActiveStack, FoldedStack, folded_stack
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
 from relbounds.solver.newton import factor_of
@@ -169,6 +169,9 @@ def push_refitted(
                 known = likeliest(known, value, size[here], likely)
                 if sets.near is not None:
                     known = _glance(sets, moving, d, known, size[here], likely)
+                # with so many columns the different rows are what counts, however often each is there
+                if sets.once is not None and moving.sum() > sets.once.G.shape[2] * len(moving):
+                    moving[:] = True
             moved = _push_sets(out, here, sets, moving, d, known)
             active[np.ix_(here, reduced.rows)] = True if hard else moved
     return out
@@ -198,7 +201,7 @@ class _Sets:
     """The sets of some models with all of their rows: arrays, rows, points in their middles, what is proved of them.
 
     `near` (P, s) are the columns that directions begin with; None where they have all. They have all as soon as they
-    would have more than the share `most`. `fold` says which rows are the same but for their sign.
+    would have more than the share `most`. `once` has rows that are the same but for their sign once.
     """
 
     core: Core
@@ -207,14 +210,17 @@ class _Sets:
     proof: Proof
     near: np.ndarray | None
     most: float
-    fold: Fold | None
+    once: FoldedStack | None
 
     def part(self, some: np.ndarray) -> _Sets:
         """Return the sets of some of the models."""
         core, stack = _some(self.core, self.stack, some)
         proof = Proof(self.proof.pushed[some], self.proof.left[some])
         near = None if self.near is None else self.near[some]
-        return _Sets(core, stack, self.middle[some], proof, near, self.most, self.fold)
+        once = self.once
+        if once is not None and len(core.B) < len(once.G):
+            once = replace(once, G=once.G[some], owner=np.arange(len(core.B)))
+        return _Sets(core, stack, self.middle[some], proof, near, self.most, once)
 
 
 def _sets_of(
@@ -223,14 +229,14 @@ def _sets_of(
     """Return the sets around some models, and the rows that each is wide enough to move across their kinks."""
     near = close_columns(core, proof, d, most)
     # products of few columns are made once for all directions
-    once = folded_stack(core, stack) if core.q >= HALF else stack
-    fold = once.fold if isinstance(once, FoldedStack) else None
+    folded = folded_stack(core, stack) if core.q >= HALF else stack
+    once = folded if isinstance(folded, FoldedStack) else None
     found = None if near is None else middle_of(core, stack, v, near, proof)
     if found is None:
         centre = centred(core, v, stack)
-        return _Sets(core, stack, centre.v, proof, None, most, fold), _active(core, stack, centre)
+        return _Sets(core, stack, centre.v, proof, None, most, once), _active(core, stack, centre)
     few, centre = found
-    sets = _Sets(core, stack, few.back(centre.v), proof, near, most, fold)
+    sets = _Sets(core, stack, few.back(centre.v), proof, near, most, once)
     return sets, _active(few.core, few.stack, centre)
 
 
@@ -369,6 +375,8 @@ def _race(
     core, stack = whole.core, whole.stack
     if not active.all():
         core, stack, held, active = _fewer(whole, active)
+    elif whole.once is not None:
+        stack = whole.once
     owner, number = np.nonzero(want)
     own = d[number]
     few = None
@@ -436,7 +444,8 @@ def _fewer(whole: _Sets, active: np.ndarray) -> tuple[Core, Stack, np.ndarray, n
     G = np.take_along_axis(stack.G, order[:, None, :], axis=2)
     B = core.B - np.multiply.outer(weights @ core.h, core.l)
     fewer = replace(core, h=core.h[order], c=core.c[order], B=B)
-    fold, some = whole.fold, replace(stack, G=G, linear=linear)
+    fold = None if whole.once is None else whole.once.fold
+    some = replace(stack, G=G, linear=linear)
     if fold is not None and fold.starts.size < FOLDED * count and not stack.apart:
         which = fold.which[order]
         some = ActiveStack(G, None, stack.owner, linear=linear, source=stack.G, fold=fold, which=which)

@@ -32,8 +32,9 @@ CLOSE = 0.9
 # worked on together, and hand nothing on.
 MUCH_WIDER, FEW_TOGETHER = 2, 8
 # Accuracy of a first look at which columns are of use, relative to the norm of the baseline. All are taken where it is
-# more than this share of them.
-LOOK, MOST_OF_USE = 1e-2, 0.8
+# more than this share of them. Systems of more columns than rows are solved from the side of the rows: for them all
+# columns cost little more than some, and what more joins later costs as much again.
+LOOK, MOST_OF_USE, MOST_IF_WIDER = 1e-2, 0.8, 0.35
 
 
 def is_wide(polytope: Polytope) -> bool:
@@ -205,6 +206,8 @@ def on_few_columns(
     needed = needed_columns(polytope) if first is None else needed_columns(polytope) | first
     shared, apart = needed, is_much_wider(polytope)
     step = FEW_TOGETHER if apart else TOGETHER
+    wider = settled is None and model.q > model.h.size + model.a.size
+    most = MOST_IF_WIDER if wider else MOST_OF_USE
     for begin in range(0, count, step):
         pending = np.arange(begin, min(begin + step, count))
         if apart:
@@ -213,7 +216,7 @@ def on_few_columns(
         look = settled is None and (apart or not begin)
         while pending.size:
             chosen = shared | (directions[pending] != 0).any(axis=0)
-            if chosen.mean() > MOST_OF_USE:
+            if chosen.mean() > most:
                 chosen[:], look = True, False
             found, own = solve(pending, chosen, LOOK if look else FINE * accuracy / PROMISED)
             points[pending] = 0.0

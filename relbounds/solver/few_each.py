@@ -24,7 +24,6 @@ from relbounds.solver.pricing import (
     IDLE,
     JOINING_ROUGHLY,
     LOOKING,
-    MOST_OF_USE,
     ROUNDS,
     SHORT,
     join_columns,
@@ -36,6 +35,8 @@ from relbounds.solver.tolerances import LEFT_OUT, OPTIMAL
 
 # Problems run together while none has more than so many times the columns of another.
 ALIKE = 1.5
+# All columns are taken where more than this share of them is chosen.
+MOST_OF_USE = 0.8
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,9 @@ LEAD, GLANCE = 3, 1e-2
 SHOWN = 1e-3
 # Entries that one refit counts for where few of many directions are pushed: ten go into one run.
 WIDE_ENTRIES = 200_000
-# With more variables than this the columns that a refit needs leave no room for others beside it.
-WIDEST = 600
+# With more variables than this, and a best model that uses more of them than that, the columns that a refit needs leave
+# no room for others beside it.
+WIDEST, FEW_USED = 600, 60
 # Entries of a part beyond which refits are not remembered for other tolerances.
 MOST_REMEMBERED = 1_000_000
 # Best models of refits that are measured one by one are found so many at a time, if a program has no more entries than
@@ -186,7 +187,8 @@ def together(
     likely = None
     if is_wide(evidence.polytope):
         single = all(f.signed and len(f.variables) == 1 for f in functionals)
-        if off or model.q > WIDEST or len(rows) <= MANY_ROWS or not single:
+        crowded = model.q > WIDEST and np.count_nonzero(evidence.solution.v) > FEW_USED
+        if off or crowded or len(rows) <= MANY_ROWS or not single:
             return None
         likely = Likely(FEW, NEAR, LEAD, GLANCE, 0.2 * SHOWN)
     if len(spec.rows) < R:

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from relbounds.solver.columns import Columns, put_columns, stack_columns
+from relbounds.solver.columns import Columns, join_columns, new_columns, put_columns, stack_columns
 from relbounds.solver.engines.dispatch import push_columns, ranges
+from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope, Ranges
 from relbounds.solver.races import Begun, Gone, begin_several, push_several, without_several
 from relbounds.solver.replaced import Without, without_each
@@ -70,12 +71,58 @@ def begin_changes(polytope: Polytope, changes: Sequence[Columns], gone: Gone | N
 def push_begun(polytope: Polytope, begun: Begun, solver: str = "cvxopt") -> list[Ranges]:
     """Return the ranges of the changed variables, as :func:`push_changes` does."""
     together, size = push_several(polytope, begun), PROMISED * polytope.size
-    width = begun.replaced.index.shape[1]
-    found = [_entry(together, slice(i * width, (i + 1) * width)) for i in range(len(begun))]
+    index = begun.replaced.index
+    counts = (polytope.model.penalty[index] > 0).sum(axis=1).tolist()
+    width = index.shape[1]
+    found = [_entry(together, slice(i * width, i * width + count)) for i, count in enumerate(counts)]
     return [
-        one if np.all(one.gap <= size) else _alone(polytope, begun.replaced.take(np.array([i])), solver)
+        one if np.all(one.gap <= size) else _alone(polytope, _own(begun.replaced, i, counts[i]), solver)
         for i, one in enumerate(found)
     ]
+
+
+def _own(columns: Columns, i: int, count: int) -> Columns:
+    """Return the first columns of one problem."""
+    assert columns.linear is not None
+    one = np.array([i])
+    return Columns(
+        columns.index[one, :count],
+        columns.G[one, :count],
+        columns.hard[one, :count],
+        columns.linear[one, :count],
+    )
+
+
+def widened(columns: Columns, model: Model, width: int) -> Columns:
+    """Return columns of so many variables: free ones hold the places of those that are missing.
+
+    Examples
+    --------
+    >>> from relbounds.solver.columns import new_columns
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.array([1.0, 0.0]))
+    >>> widened(new_columns((0,), np.zeros((1, 1))), model, 2).variables
+    (0, 1)
+    """
+    free = widened_index(columns.index[:1], model, width)[0, columns.index.shape[1] :]
+    if not free.size:
+        return columns
+    more = new_columns(free.tolist(), model.G.T[free], model.A.T[free], model.linear[free])
+    return join_columns([columns.filled(model), more.take(np.zeros(len(columns), dtype=int))])
+
+
+def widened_index(index: np.ndarray, model: Model, width: int) -> np.ndarray:
+    """Return the variables of several features (F, k) with free ones added.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.array([1.0, 0.0]))
+    >>> widened_index(np.array([[0]]), model, 2).tolist()
+    [[0, 1]]
+    """
+    free = np.flatnonzero(model.penalty <= 0)[: width - index.shape[1]]
+    return np.hstack([index, np.tile(free, (len(index), 1))])
 
 
 def _alone(polytope: Polytope, change: Columns, solver: str) -> Ranges:

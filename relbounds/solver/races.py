@@ -6,13 +6,16 @@ the ends of all their ranges race for the farthest: one that is proved to fall s
 What is left without a feature is worked out once for all its probes. Where that is nothing, the way there serves them:
 as long as the feature's variables are 0 its column does not matter, so that they go on from a state of that way.
 
+Problems of one run have equally many variables. One with fewer has free ones of the model besides, which hold a place
+and keep their columns.
+
 Hard rows that the sets hardly come near are left out until a certificate shows that one of them matters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +33,8 @@ from relbounds.solver.tolerances import FINE, PROMISED, THIN
 
 # An end is given up when another one is ahead by this many times what its own gap leaves open.
 AHEAD = 1.5
+# So many times the usual number of directions are raced in one run.
+MANY = 4
 # Probes go on from where the set without their feature was this many iterations before it turned out to be empty. Later
 # states are too close to their walls, earlier ones have more of the way left.
 EARLIER = 5
@@ -89,7 +94,7 @@ def without_several(polytope: Polytope, index: np.ndarray, rows: np.ndarray | No
     few = with_hard_rows(polytope, rows)
     reduced = reduce(few)
     core, known = reduced.core, known_inside(reduced)
-    if known is None or model.inner is None or np.any(model.inner[index]):
+    if known is None or model.inner is None or np.any(model.inner[index][model.penalty[index] > 0]):
         return None
     step = chunk_size(core.h.size + core.a.size)
     early, left, rooms = [], [], []
@@ -98,7 +103,7 @@ def without_several(polytope: Polytope, index: np.ndarray, rows: np.ndarray | No
         gone = _gone(reduced, part)
         seen: list[State] = []
         points, room, last = descend(core, np.tile(known, (len(part), 1)), gone, seen=seen)
-        points[gone.each, gone.index] = 0.0
+        points[gone.each, gone.index] *= model.penalty[part] <= 0
         fit = room > THIN
         early.append(_earlier(last, seen))
         left.append(reduced.back(points[fit]))
@@ -112,11 +117,17 @@ def without_several(polytope: Polytope, index: np.ndarray, rows: np.ndarray | No
 
 
 def _gone(reduced: Reduced, index: np.ndarray) -> Columns:
-    """Return columns of zeros for some variables, in core units."""
+    """Return columns of zeros for some variables, in core units; free ones keep theirs."""
     model = reduced.polytope.model
-    shapes = ((*index.shape, model.h.size), (*index.shape, model.a.size), index.shape)
-    own = reduced.columns(Columns(index, *(np.zeros(shape) for shape in shapes)))
-    return replace(own, A=0.0 * own.hard)
+    own = reduced.columns(Columns(index, model.G.T[index], model.A.T[index], model.linear[index]))
+    return _emptied(own, model.penalty[index] > 0)
+
+
+def _emptied(columns: Columns, which: np.ndarray) -> Columns:
+    """Return columns with zeros for the variables marked in `which`, shape (B, k)."""
+    kept = ~which
+    G, A = columns.G * kept[:, :, None], columns.hard * kept[:, :, None]
+    return Columns(columns.index, G, A, columns.slopes * kept)
 
 
 def _earlier(last: State, seen: list[State]) -> State:
@@ -312,30 +323,29 @@ def _ends(polytope: Polytope, begun: Begun, rows: np.ndarray, raced: bool) -> tu
     """
     few = with_hard_rows(polytope, rows)
     reduced = reduce(few)
-    core, k = reduced.core, begun.replaced.index.shape[1]
-    owner = np.repeat(np.arange(len(begun)), 2 * k)
+    core, index = reduced.core, begun.replaced.index
+    own = polytope.model.penalty[index] > 0
+    # both ways along every variable that counts
+    problem, slot = np.nonzero(own)
+    owner, end = np.repeat(problem, 2), (2 * slot[:, None] + [0, 1]).ravel()
     d = np.zeros((owner.size, polytope.model.q))
-    d[np.arange(owner.size), np.repeat(begun.replaced.index.ravel(), 2)] = np.tile(
-        [-1.0, 1.0], owner.size // 2
-    )
+    d[np.arange(owner.size), index[owner, end // 2]] = 2.0 * (end % 2) - 1.0
     columns = reduced.columns(columns_with(begun.replaced, rows))
     # the columns of each point's problem: those of its problem, or none
     _, of = np.unique(begun.which, return_index=True)
-    at_point = columns.take(of)
-    for part in (at_point.G, at_point.hard, at_point.slopes):
-        part[begun.unused[of]] = 0.0
+    at_point = _emptied(columns.take(of), own[of] & begun.unused[of, None])
     points = reduced.into(begun.points)
     room, _, g = room_of(core, points, at_point)
     inner = np.hstack([room, g]).min(axis=1) > 0
     centre = centred(core, points, at_point)
-    value, bound = np.full(owner.size, np.nan), np.full(owner.size, np.nan)
-    pending = np.flatnonzero(inner[begun.which[owner]])
-    # whole problems together; few of them are pushed to the end, so that twice as many directions as usual go well
-    step = 2 * k * max(1, chunk_size(core.h.size + core.a.size) // k)
+    value, bound = np.full((2, len(begun), 2 * index.shape[1]), np.nan)
+    pending = np.flatnonzero(inner[begun.which])
+    # whole problems together; few of them are pushed to the end, so that more directions than usual go well
+    step = max(1, MANY * chunk_size(core.h.size + core.a.size) // (2 * index.shape[1]))
     for first in range(0, pending.size, step):
-        here = pending[first : first + step]
+        here = np.flatnonzero(np.isin(owner, pending[first : first + step]))
         who = owner[here]
-        own = begun.replaced.take(who)
+        replaced = begun.replaced.take(who)
         group = np.where(begun.unused[who], who, -1) if raced else np.full(who.size, -1)
         pull = d[here][:, reduced.free] * reduced.unit
         start = aimed(core, centre, begun.which[who], pull, at_point)
@@ -343,12 +353,15 @@ def _ends(polytope: Polytope, begun: Begun, rows: np.ndarray, raced: bool) -> tu
         gap = np.full(who.size, FINE * polytope.size)
         state = interior.solve(core, pull, start, gap, columns=columns.take(who), stop=race(pull, group))
         anchor = reduced.back(centre.v[begun.which[who]])
-        reached, kept = inside(polytope, reduced.back(state.v), anchor, own)
-        value[here] = np.where(kept, np.einsum("bq,bq->b", reached, d[here]), np.nan)
+        reached, kept = inside(polytope, reduced.back(state.v), anchor, replaced)
+        value[who, end[here]] = np.where(kept, np.einsum("bq,bq->b", reached, d[here]), np.nan)
         # what is proved with fewer rows is proved
         duals = reduced.duals(state.z4, state.alpha, state.lam)
-        bound[here] = dual_bound(few, d[here], duals, columns_with(own, rows))
-    return value.reshape(-1, 2 * k), bound.reshape(-1, 2 * k)
+        bound[who, end[here]] = dual_bound(few, d[here], duals, columns_with(replaced, rows))
+    # a variable that holds a place shows what the first one does
+    for both in (value, bound):
+        both[:] = np.where(np.repeat(own, 2, axis=1), both, np.tile(both[:, :2], index.shape[1]))
+    return value, bound
 
 
 def _ranges(value: np.ndarray, bound: np.ndarray, good: np.ndarray, unused: np.ndarray) -> Ranges:

@@ -108,3 +108,18 @@ def test_permuted_features_reach_the_same_whether_copies_are_put_together_or_not
         np.testing.assert_allclose(together[key].upper, apart.upper, atol=2e-6)
         np.testing.assert_allclose(together[key].lower, apart.lower, atol=2e-6)
         assert together[key].draws == apart.draws
+
+
+def test_probes_of_both_parts_show_the_same_in_one_run_as_in_two(monkeypatch):
+    known = rb.simulate.paper_privileged_set(3, seed=1)
+    options = {**rb.published, "delta": 0.001, "probes": 20, "privileged": "slack", "seed": 0}
+
+    def populations():
+        return rb.relbounds(known.formula, known.data, progress=False, **options)._fitted.noise.populations
+
+    together = populations()
+    monkeypatch.setattr(probes, "MOST_WIDENED", -1)
+    for key, apart in populations().items():
+        np.testing.assert_allclose(together[key].upper, apart.upper, atol=2e-6)
+        np.testing.assert_allclose(together[key].lower, apart.lower, atol=2e-6)
+        assert (together[key].draws, together[key].infeasible) == (apart.draws, apart.infeasible)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +29,15 @@ from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.seeds import stream
-from relbounds.solver.changes import begin_changes, leave_out, push_begun, push_changes
-from relbounds.solver.columns import join_columns, put_columns
+from relbounds.solver.changes import (
+    begin_changes,
+    leave_out,
+    push_begun,
+    push_changes,
+    widened,
+    widened_index,
+)
+from relbounds.solver.columns import Columns, join_columns, put_columns, stack_columns
 from relbounds.solver.copies import fit_for_changes
 from relbounds.solver.hard_rows import near_hard_rows
 from relbounds.solver.polytope import Polytope, Ranges
@@ -43,6 +52,8 @@ MOST_DRAWS = 10
 MOST_TERM_DRAWS = 2
 # Feasible probes, as a share of those that one dispensable feature would give, below which there is none such.
 RARE = 0.5
+# Probes of two parts go together where one has at most so many variables more than the other.
+MOST_WIDENED = 1
 STREAM = {"regular": "regular probes", "privileged": "privileged probes"}
 
 
@@ -74,76 +85,178 @@ def draw_populations(evidence: Evidence) -> dict[NoiseKey, Population]:
         polytope = replace(polytope, model=own.model, active=None)
     few, place = fit_for_changes(polytope)
     rows = near_hard_rows(prepare(few))[0] if spec.functions else np.arange(few.model.a.size)
-    out = {}
+    sources, pools = [], {}
     for part, columns in (("regular", design.X), ("privileged", design.Z)):
         terms = [t for t in design.design_terms if t.part == part]
         if not terms or (part == "privileged" and not spec.functions):
             continue
         source = Source(part, own, few, place, columns, evidence.norm, evidence.options, rows)
-        alone = [t for t in terms if len(t.columns) == 1]
+        sources.append((source, [t for t in terms if len(t.columns) > 1]))
+        alone = tuple(t.columns[0] for t in terms if len(t.columns) == 1)
         if alone:
-            out[NoiseKey(part)] = _pooled(source, [t.columns[0] for t in alone])
-        for term in terms:
-            if len(term.columns) > 1:
-                out[NoiseKey(part, term.name)] = _of_term(replace(source, polytope=polytope), term)
+            pools[part] = Pool(source, alone)
+    widths = [len(own.variables(part, pool.columns[0])) for part, pool in pools.items()]
+    # with about as many variables each, the probes of both parts are one run
+    if max(widths, default=0) - min(widths, default=0) <= MOST_WIDENED:
+        _draw(list(pools.values()))
+    else:
+        for pool in pools.values():
+            _draw([pool])
+    out = {}
+    for source, several in sources:
+        if source.part in pools:
+            out[NoiseKey(source.part)] = pools[source.part].population
+        for term in several:
+            out[NoiseKey(source.part, term.name)] = _of_term(replace(source, polytope=polytope), term)
     return out
 
 
-def _pooled(source: Source, columns: Sequence[int]) -> Population:
-    """Permute columns drawn at random until enough of them give a non-empty set."""
-    options, polytope, part = source.options, source.polytope, source.part
-    most = MOST_DRAWS * options.probes
-    draws = infeasible = 0
+@dataclass
+class Pool:
+    """The probes of a part's single columns: those drawn at random so far, and what they show.
+
+    Parameters
+    ----------
+    source : Source
+        What they are drawn from.
+    columns : tuple of int
+        The columns.
+    draws, infeasible : int
+        How many were permuted, and how many of these left no model.
+    waiting : list of Begun
+        Sets that have a point, not pushed yet.
+    found : list of Ranges
+        What the others reach.
+    """
+
+    source: Source
+    columns: tuple[int, ...]
+    draws: int = 0
+    infeasible: int = 0
+    waiting: list[Begun] = field(default_factory=list)
+    found: list[Ranges] = field(default_factory=list)
+
+    @property
+    def index(self) -> np.ndarray:
+        """The variables of the columns that are looked at to begin with, shape (F, k)."""
+        source, count = self.source, len(self.columns)
+        looked_at = list(self.columns)
+        if count > source.options.probes:
+            # of many features only those are looked at that will be drawn to begin with
+            first = range(source.options.probes)
+            picked = {self.columns[_pick(source.options.seed, source.part, draw, count)[0]] for draw in first}
+            looked_at = [k for k in self.columns if k in picked]
+        return source.place[np.array([source.spec.variables(source.part, k) for k in looked_at])]
+
+    @property
+    def lacking(self) -> int:
+        """How many probes have to be pushed still."""
+        return self.source.options.probes - len(self.found)
+
+    def next_draws(self) -> range:
+        """Return as many draws as should do, going by the share that was feasible so far."""
+        probes = self.source.options.probes
+        count = len(self.found) + sum(len(one) for one in self.waiting)
+        most = MOST_DRAWS * probes
+        if count >= probes or self.draws >= most:
+            return range(0)
+        rate = max(count / self.draws, 0.1) if self.draws else 1.0
+        first = self.draws
+        self.draws += min(math.ceil((probes - count) / rate), most - first)
+        return range(first, self.draws)
+
+    def next_sets(self) -> Begun | None:
+        """Return sets that are to be pushed, at most as many as are lacking."""
+        if not self.waiting or self.lacking <= 0:
+            return None
+        ready = join_begun(self.waiting)
+        first, rest = np.split(np.arange(len(ready)), [self.lacking])
+        self.waiting = [ready.take(rest)] if rest.size else []
+        return ready.take(first)
+
+    def note(self, tried: int, piece: list[Ranges] | Begun) -> None:
+        """Take down what some probes, so many of them new or pushed, showed."""
+        if isinstance(piece, Begun):
+            self.waiting.append(piece)
+            self.infeasible += tried - len(piece)
+        else:
+            new = [one for one in piece if one.feasible.all()]
+            self.infeasible += tried - len(new)
+            self.found += new
+
+    @property
+    def population(self) -> Population:
+        """What all of them show."""
+        some = self.found[: self.source.options.probes]
+        relevance = np.array([_relevance(one, self.source) for one in some]).reshape(-1, 2)
+        if len(self.found) < RARE * self.draws / len(self.columns):
+            # Had one feature been dispensable, every probe of it would have been feasible. These few are permutations
+            # that happen to resemble the feature: no noise.
+            relevance = relevance[:0]
+        return Population(relevance[:, 0], relevance[:, 1], self.draws, self.infeasible)
+
+
+def _draw(pools: Sequence[Pool]) -> None:
+    """Permute columns drawn at random until enough of each pool give a non-empty set."""
+    if not pools:
+        return
+    source = pools[0].source
+    options, polytope = source.options, source.polytope
     size = LARGE_CHUNK if polytope.model.G.size + polytope.model.A.size > LARGE else CHUNK
     # what is left without a feature decides most of its probes, so it is worked out once
-    looked_at = list(columns)
-    if len(columns) > options.probes:
-        # of many features only those are looked at that will be drawn to begin with
-        picked = {columns[_pick(options.seed, part, draw, len(columns))[0]] for draw in range(options.probes)}
-        looked_at = [k for k in columns if k in picked]
-    index = source.place[np.array([source.spec.variables(part, k) for k in looked_at])]
+    each = [pool.index for pool in pools]
+    width = max(index.shape[1] for index in each)
+    index = np.vstack([widened_index(one, polytope.model, width) for one in each])
     without = leave_out(polytope, np.unique(index, axis=0), source.rows)
-    shared = (source, tuple(columns), without)
-    found: list[Ranges] = []
-    waiting: list[Begun] = []
-    with stage(f"probes, {part}", options.probes, options.progress) as done:
-        while len(found) < options.probes and (waiting or draws < most):
-            count = len(found) + sum(len(one) for one in waiting)
-            if count < options.probes and draws < most:
-                # as many as should do, going by the share that was feasible so far
-                rate = max(count / draws, 0.1) if draws else 1.0
-                wave = min(math.ceil((options.probes - count) / rate), most - draws)
-                tasks = [range(draws + piece.start, draws + piece.stop) for piece in chunks(wave, size)]
-                pieces = run(_probe, tasks, shared=shared, n_jobs=options.n_jobs, client=options.client)
-                draws += wave
-                waiting += [piece for piece in pieces if isinstance(piece, Begun)]
-                tried = wave - sum(len(piece) for piece in pieces if isinstance(piece, Begun))
+    shared = (tuple((pool.source, pool.columns) for pool in pools), width, without)
+    names = " and ".join(pool.source.part for pool in pools)
+    with stage(f"probes, {names}", len(pools) * options.probes, options.progress) as done:
+        while True:
+            before = sum(len(pool.found) for pool in pools)
+            drawn = [(i, piece) for i, pool in enumerate(pools) for piece in _pieces(pool.next_draws(), size)]
+            if drawn:
+                answers = _answers(_probe, drawn, size, shared, options)
             else:
                 # sets that have a point wait until there are enough of them: all together are pushed quickest
-                ready = join_begun(waiting)
-                first, rest = np.split(np.arange(len(ready)), [options.probes - len(found)])
-                begun, waiting = ready.take(first), [ready.take(rest)] if rest.size else []
-                parts = [begun.take(np.array(piece)) for piece in chunks(len(begun), size)]
-                pieces = run(
-                    _push,
-                    parts,
-                    shared=(polytope, options.solver),
-                    n_jobs=options.n_jobs,
-                    client=options.client,
-                )
-                tried = len(begun)
-            new = [
-                one for piece in pieces if not isinstance(piece, Begun) for one in piece if one.feasible.all()
-            ]
-            infeasible += tried - len(new)
-            done(len(new))
-            found += new
-    relevance = np.array([_relevance(one, source) for one in found[: options.probes]]).reshape(-1, 2)
-    if len(found) < RARE * draws / len(columns):
-        # Had one feature been dispensable, every probe of it would have been feasible. These few are permutations that
-        # happen to resemble the feature: no noise.
-        relevance = relevance[:0]
-    return Population(relevance[:, 0], relevance[:, 1], draws, infeasible)
+                ready = [(i, one) for i, pool in enumerate(pools) if (one := pool.next_sets()) is not None]
+                parts = [
+                    (i, one.take(np.array(piece))) for i, one in ready for piece in chunks(len(one), size)
+                ]
+                if not parts:
+                    break
+                answers = _answers(_push, parts, size, (polytope, options.solver), options)
+            for i, tried, piece in answers:
+                pools[i].note(tried, piece)
+            done(sum(len(pool.found) for pool in pools) - before)
+
+
+def _answers(
+    function: Callable[..., Any],
+    pieces: Sequence[tuple[int, Sized]],
+    size: int,
+    shared: tuple,
+    options: Options,
+) -> list[tuple[int, int, list[Ranges] | Begun]]:
+    """Return, for every piece, its pool, how many probes it has, and what became of them.
+
+    Pieces of several pools go together into tasks of at most so many probes.
+    """
+    tasks: list[list[tuple[int, Sized]]] = []
+    for one in pieces:
+        if tasks and sum(len(piece) for _, piece in tasks[-1]) + len(one[1]) <= size:
+            tasks[-1].append(one)
+        else:
+            tasks.append([one])
+    found = run(function, tasks, shared=shared, n_jobs=options.n_jobs, client=options.client)
+    return [
+        (i, len(piece), answer)
+        for task, answers in zip(tasks, found, strict=True)
+        for (i, piece), answer in zip(task, answers, strict=True)
+    ]
+
+
+def _pieces(draws: range, size: int) -> list[range]:
+    return [range(draws.start + piece.start, draws.start + piece.stop) for piece in chunks(len(draws), size)]
 
 
 def _relevance(found: Ranges, source: Source) -> tuple[float, float]:
@@ -164,26 +277,35 @@ def _pick(seed: int, part: str, draw: int, count: int) -> tuple[int, np.random.G
     return int(rng.integers(count)), rng
 
 
-def _probe(task: range, shared: tuple) -> list[Ranges] | Begun:
+def _probe(task: Sequence[tuple[int, range]], shared: tuple) -> list[list[Ranges] | Begun]:
     """Return what permuted columns reach; or, where it takes two steps, the sets among theirs that have a point."""
-    source, columns, without = shared
-    X, spec = source.columns, source.spec
-    changes = []
-    for draw in task:
-        place, rng = _pick(source.options.seed, source.part, draw, len(columns))
-        order = rng.permutation(len(X))
-        rng.integers(1)
-        change = spec.change(source.part, columns[place], X[order, columns[place]])
-        changes.append(replace(change, index=source.place[change.index]))
+    pools, width, without = shared
+    polytope, options = pools[0][0].polytope, pools[0][0].options
+    changes: list[list[Columns]] = []
+    for i, draws in task:
+        source, columns = pools[i]
+        changes.append([])
+        for draw in draws:
+            place, rng = _pick(options.seed, source.part, draw, len(columns))
+            order = rng.permutation(len(source.columns))
+            rng.integers(1)
+            change = source.spec.change(source.part, columns[place], source.columns[order, columns[place]])
+            changes[-1].append(replace(change, index=source.place[change.index]))
     if isinstance(without, Gone):
-        begun = begin_changes(source.polytope, changes, without)
+        model = polytope.model
+        begun = begin_changes(
+            polytope, [widened(stack_columns(own, model), model, width) for own in changes], without
+        )
         assert begun is not None
-        return begun.take(np.flatnonzero(begun.feasible))
-    return push_changes(source.polytope, changes, source.options.solver, without)
+        ends = np.cumsum([0, *(len(own) for own in changes)])
+        parts = [np.arange(first, last) for first, last in pairwise(ends)]
+        return [begun.take(part[begun.feasible[part]]) for part in parts]
+    return [push_changes(polytope, own, options.solver, without) for own in changes]
 
 
-def _push(begun: Begun, shared: tuple[Polytope, str]) -> list[Ranges]:
-    return push_begun(shared[0], begun, shared[1])
+def _push(task: Sequence[tuple[int, Begun]], shared: tuple[Polytope, str]) -> list[list[Ranges]]:
+    found = iter(push_begun(shared[0], join_begun([begun for _, begun in task]), shared[1]))
+    return [list(islice(found, len(begun))) for _, begun in task]
 
 
 def _of_term(source: Source, term: DesignTerm) -> Population:

@@ -293,40 +293,57 @@ def own_test(
             del terms  # as large as the data
             return _own_of_many(alone, kept, response, asked, seed, draws)
     out: dict[int, float] = {}
-    tested: dict[int, tuple[FloatArray, FloatArray]] = {}
     bases = {k: kept_columns(arrays, [k], None, n) for k in {k for others in beside.values() for k in others}}
     fixed = kept_columns(arrays, [], adjust, n)
+    tested = [t for t in beside if asked is None or t in asked]
     for t, others in beside.items():
-        given = np.concatenate([fixed, *(bases[k] for k in others)], axis=1)
-        if asked is not None and t not in asked and _says_more(arrays[t], given):
-            out[t] = 1.0
-            continue
-        left = make_terms([arrays[t]], given).columns
-        if not left.shape[1]:
-            continue
-        out[t] = 1.0
-        if asked is None or t in asked:
-            tested[t] = left, given
-    widths = sorted({left.shape[1] for left, _ in tested.values()})
-    alike = [[t for t, (left, _) in tested.items() if left.shape[1] == width] for width in widths]
-    pieces = [[some[i] for i in piece] for some in alike for piece in chunks(len(some), PIECE)]
-    found = run(
-        _p_values,
-        [[tested[t] for t in piece] for piece in pieces],
-        shared=(response, rows, seed, draws, level),
-        n_jobs=n_jobs,
-        client=client,
+        if t not in tested:
+            given = _given(fixed, bases, others)
+            if _says_more(arrays[t], given) or make_terms([arrays[t]], given).columns.shape[1]:
+                out[t] = 1.0
+    shared = (
+        {t: (arrays[t], beside[t]) for t in tested},
+        fixed,
+        {k: bases[k] for t in tested for k in beside[t]},
+        (response, rows, seed, draws, level),
     )
-    for piece, p in zip(pieces, found, strict=True):
-        out.update(zip(piece, p, strict=True))
+    pieces = [[tested[i] for i in piece] for piece in chunks(len(tested), PIECE)]
+    for found in run(_p_values, pieces, shared=shared, n_jobs=n_jobs, client=client):
+        out.update(found)
     return out
 
 
-def _p_values(
-    terms: list[tuple[FloatArray, FloatArray]], shared: tuple[Response, Rows, int, int, float]
+def _given(fixed: FloatArray, bases: Mapping[int, FloatArray], others: Sequence[int]) -> FloatArray:
+    """Return the columns that a term is tested beside."""
+    return np.concatenate([fixed, *(bases[k] for k in others)], axis=1)
+
+
+def _p_values(piece: Sequence[int], shared: tuple) -> dict[int, float]:
+    """Return the p-values of some terms, but for those of which the others leave nothing."""
+    asked, fixed, bases, question = shared
+    tested = {}
+    for t in piece:
+        own, others = asked[t]
+        given = _given(fixed, bases, others)
+        left = make_terms([own], given).columns
+        if left.shape[1]:
+            tested[t] = left, given
+    out: dict[int, float] = {}
+    for width in sorted({left.shape[1] for left, _ in tested.values()}):
+        alike = [t for t, (left, _) in tested.items() if left.shape[1] == width]
+        out.update(zip(alike, _p_values_of([tested[t] for t in alike], *question), strict=True))
+    return out
+
+
+def _p_values_of(
+    terms: list[tuple[FloatArray, FloatArray]],
+    response: Response,
+    rows: Rows,
+    seed: int,
+    draws: int,
+    level: float,
 ) -> list[float]:
     """Return the p-values of some terms, each given by what is its own and by the columns that it is tested beside."""
-    response, rows, seed, draws, level = shared
     n, width = terms[0][0].shape
     loads = [make_loads(fit_smooth(response, given)) for _, given in terms]
     observed = [

@@ -201,6 +201,7 @@ def beside_first(now: pd.DataFrame, first: pd.DataFrame) -> pd.DataFrame:
                 "0.1.0, s": f"{some['seconds_first'].min():.1f} to {some['seconds_first'].max():.1f}",
                 "now, s": f"{some['seconds'].min():.1f} to {some['seconds'].max():.1f}",
                 "times faster, geometric mean": f"{np.exp(np.log(ratio).mean()):.1f}",
+                "all draws together": f"{some['seconds_first'].sum() / some['seconds'].sum():.1f}",
                 "least": f"{ratio.min():.1f}",
                 "largest": f"{ratio.max():.1f}",
             }

@@ -32,8 +32,9 @@ from relbounds.linear.ranges import measure
 from relbounds.metrics import f1_weighted, mae, mmae, mze, r2
 from relbounds.options import Options
 from relbounds.solver.engines.batch import share_active
-from relbounds.solver.optimum import fit_baseline, smallest_C
+from relbounds.solver.optimum import fit_baseline
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.smallest import smallest_C
 
 # The thesis, table 4.5 (30 holdouts of 25 %): MMAE of the explicit and the implicit model.
 PUBLISHED = {"winequality-red": (0.868, 0.790), "tae": (0.552, 0.664)}

@@ -8,8 +8,9 @@ from scipy.optimize import linprog
 from relbounds.linear.families import make_rows
 from relbounds.linear.plain import plain_model
 from relbounds.solver.columns import new_columns, stack_columns
-from relbounds.solver.optimum import fit_baseline, smallest_C
+from relbounds.solver.optimum import fit_baseline
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.smallest import smallest_C
 
 FAMILIES = (
     ("ordinal", "explicit"),

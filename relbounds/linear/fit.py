@@ -32,7 +32,8 @@ from relbounds.linear.tolerance import (
 from relbounds.linear.tuning import Tuning, tune_beside
 from relbounds.options import Options
 from relbounds.parallel import Job, run_together
-from relbounds.solver.optimum import Solution, fit_baseline, smallest_C
+from relbounds.solver.optimum import Solution, fit_baseline
+from relbounds.solver.smallest import smallest_C
 
 NO_RELATION = (
     "No relation found: the best model is a constant, since no feature lowers the loss of the thresholds alone. "

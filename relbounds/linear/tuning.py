@@ -22,7 +22,8 @@ from relbounds.linear.model import Spec, answers_of, build
 from relbounds.options import Options
 from relbounds.parallel import Job, run_together
 from relbounds.progress import stage
-from relbounds.solver.optimum import fit_folds, smallest_C
+from relbounds.solver.optimum import fit_folds
+from relbounds.solver.smallest import smallest_C
 
 # The path of C in units of the smallest C at which any feature is used.
 PATH = np.geomspace(1.5, 2e4, 14)

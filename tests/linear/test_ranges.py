@@ -18,7 +18,8 @@ from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.families.rows import ModelKind
 from relbounds.linear.model import build
 from relbounds.linear.tolerance import standard_error
-from relbounds.solver.optimum import fit_baseline, smallest_C
+from relbounds.solver.optimum import fit_baseline
+from relbounds.solver.smallest import smallest_C
 
 QUICK = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "fri_ordinal.json"

@@ -16,9 +16,9 @@ from relbounds.solver.engines import dispatch
 from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.dispatch import push_columns, push_many, ranges
 from relbounds.solver.model import make_model
-from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, reduce
+from relbounds.solver.smallest import smallest_C
 
 ENGINES = ("batch", "cvxopt", "highs", "auto")
 QUICK = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

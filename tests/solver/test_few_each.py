@@ -10,8 +10,9 @@ from relbounds.solver import few_each
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.few_each import best_each, fit_priced, fits_each
 from relbounds.solver.folded_stack import ActiveStack, FoldedStack, folded_stack
-from relbounds.solver.optimum import fit_weighted, smallest_C
+from relbounds.solver.optimum import fit_weighted
 from relbounds.solver.priced import priced_core
+from relbounds.solver.smallest import smallest_C
 from relbounds.solver.stack import Stack
 
 ORDERS = [

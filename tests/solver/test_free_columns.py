@@ -17,8 +17,9 @@ from problems import (
 
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.least import least_values, sum_of_sizes
-from relbounds.solver.optimum import fit_baseline, fit_weighted, smallest_C
+from relbounds.solver.optimum import fit_baseline, fit_weighted
 from relbounds.solver.screen import screen
+from relbounds.solver.smallest import smallest_C
 
 
 @pytest.mark.parametrize("how", ["noise", "constant", "copy", "large"])

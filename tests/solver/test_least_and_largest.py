@@ -17,8 +17,8 @@ from relbounds.solver.engines.dispatch import push_many, push_past
 from relbounds.solver.largest import push_largest, push_largest_each, push_likeliest, push_on_few
 from relbounds.solver.least import largest_contrast, least_value, least_values, sum_of_sizes
 from relbounds.solver.model import make_model
-from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.smallest import smallest_C
 
 STEADY = tuple(kind for kind in KINDS if kind != "scales")
 

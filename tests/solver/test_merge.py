@@ -8,7 +8,8 @@ from problems import feature_directions, plain_baseline, plain_max, polytope_of,
 
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.merge import merge_rows
-from relbounds.solver.optimum import fit_baseline, smallest_C
+from relbounds.solver.optimum import fit_baseline
+from relbounds.solver.smallest import smallest_C
 
 
 def test_kinds_are_those_of_numpy():

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from problems import FAMILIES, KINDS, plain_baseline, random_model
 
 from relbounds.solver import optimum
-from relbounds.solver.optimum import fit_baseline, fit_folds, fit_path, fit_weighted, smallest_C
+from relbounds.solver.optimum import fit_baseline, fit_folds, fit_path, fit_weighted
 from relbounds.solver.priced import priced_core
+from relbounds.solver.smallest import smallest_C
 
 VECTORS = ("penalty", "linear", "lower", "upper")
 

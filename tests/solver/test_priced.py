@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from problems import FAMILIES, plain_baseline, random_model
 
-from relbounds.solver import optimum
+from relbounds.solver import optimum, smallest
 from relbounds.solver.priced import priced_core, priced_start
 from relbounds.solver.tolerances import LEFT_OUT
 
@@ -31,7 +31,7 @@ def test_products_of_slacks_and_multipliers_begin_alike(family, order):
 @pytest.mark.parametrize(("family", "order"), FAMILIES)
 def test_a_start_near_a_model_is_inside_and_leads_to_the_optimum(family, order):
     model = random_model(1, family, order, "noisy", n=40, d=6)
-    C = 5.0 * optimum.smallest_C(model)
+    C = 5.0 * smallest.smallest_C(model)
     near = optimum.fit_baseline(model, 2.0 * C).v
     reduced = priced_core(model)
     at = priced_start(reduced.core, reduced, np.full(1, C), np.full(1, 0.5), np.full(1, np.inf), near=near)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from problems import plain_baseline, random_model
 
-from relbounds.solver import optimum, pricing
+from relbounds.solver import optimum, pricing, smallest
 from relbounds.solver.model import make_model
 from relbounds.solver.pricing import (
     LOOKING,
@@ -20,7 +20,8 @@ from relbounds.solver.pricing import (
 
 @pytest.fixture
 def always_few(monkeypatch):
-    monkeypatch.setattr(optimum, "has_many", lambda model: int(np.sum(model.penalty > 0)) > 60)
+    for module in (optimum, smallest):
+        monkeypatch.setattr(module, "has_many", lambda model: int(np.sum(model.penalty > 0)) > 60)
     monkeypatch.setattr(optimum, "more_than_few", lambda model: int(np.sum(model.penalty > 0)) > 60)
 
 
@@ -30,7 +31,7 @@ def always_few(monkeypatch):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_optimum_is_that_of_all_columns(always_few, family, order, seed):
     model = random_model(seed, family, order, n=30, d=220)
-    C = 4 * optimum.smallest_C(model)
+    C = 4 * smallest.smallest_C(model)
     found = optimum.fit_baseline(model, C)
     assert found.certified <= 1e-7
     assert found.objective == pytest.approx(plain_baseline(model, C), rel=1e-7)
@@ -39,7 +40,7 @@ def test_the_optimum_is_that_of_all_columns(always_few, family, order, seed):
 def test_the_smallest_useful_C_is_that_of_all_columns(always_few):
     for seed in range(3):
         model = random_model(seed, n=30, d=200)
-        assert optimum.smallest_C(model) == pytest.approx(optimum._smallest(model)[0], rel=1e-5)
+        assert smallest.smallest_C(model) == pytest.approx(smallest._smallest(model)[0], rel=1e-5)
 
 
 def test_copies_share_their_weight(always_few):
@@ -54,7 +55,7 @@ def test_copies_share_their_weight(always_few):
         A=np.hstack([np.zeros((len(model.a), d)), model.A]),
         a=model.a,
     )
-    C = 4 * optimum.smallest_C(model)
+    C = 4 * smallest.smallest_C(model)
     v = optimum.fit_baseline(twice, C).v
     assert np.abs(v[:d]).sum() > 0
     assert np.allclose(v[:d], v[d : 2 * d], atol=1e-6 * np.abs(v[: 2 * d]).sum())
@@ -64,7 +65,7 @@ def test_other_prices_and_a_path(always_few):
     model = random_model(2, n=30, d=200)
     rng = np.random.default_rng(0)
     prices = np.repeat(model.c * rng.exponential(size=(2, model.h.size)), 5, axis=0)
-    Cs = np.tile(optimum.smallest_C(model) * np.geomspace(1.5, 2e4, 5), 2)
+    Cs = np.tile(smallest.smallest_C(model) * np.geomspace(1.5, 2e4, 5), 2)
     few = optimum.fit_weighted(model, Cs, prices)
     for v, C, c in zip(few, Cs, prices, strict=True):
         priced = make_model(model.G, model.h, c, model.penalty, A=model.A, a=model.a)

@@ -8,9 +8,9 @@ from relbounds.linear.equivalent import budgets_of
 from relbounds.solver import own_columns, refitted
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.open_ends import Likely
-from relbounds.solver.optimum import smallest_C
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.refitted import push_refitted
+from relbounds.solver.smallest import smallest_C
 from relbounds.solver.stack import Stack
 
 

@@ -19,7 +19,8 @@ from relbounds.linear.plain import plain_model
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.largest import push_largest
 from relbounds.solver.least import largest_contrast, least_values
-from relbounds.solver.optimum import fit_baseline, fit_weighted, smallest_C
+from relbounds.solver.optimum import fit_baseline, fit_weighted
+from relbounds.solver.smallest import smallest_C
 
 # By what a model in other units is solved at another C, and what its variables are multiplied by.
 UNITS = {

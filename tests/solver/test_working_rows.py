@@ -8,7 +8,8 @@ from problems import FAMILIES, plain_baseline, random_model
 
 from relbounds.solver import best_refitted, optimum, working_rows
 from relbounds.solver.columns import Columns, put_columns
-from relbounds.solver.optimum import fit_baseline, fit_folds, fit_weighted, smallest_C
+from relbounds.solver.optimum import fit_baseline, fit_folds, fit_weighted
+from relbounds.solver.smallest import smallest_C
 from relbounds.solver.stack import Stack, count_apart
 
 MANY_LEVELS = [(family, order) for family, order in FAMILIES if family == "ordinal"]

@@ -22,6 +22,8 @@ from relbounds.solver.polytope import Polytope
 MOST_ROUNDS = 12
 # Two normals closer than this (in radians) cannot be told apart by a push of the promised accuracy.
 PARALLEL = 1e-4
+# Points this close to an end of what is held, as a share of the way between both, lie at the end.
+SHARED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,10 @@ class Rim:
 
 def _hull(x: FloatArray, y: FloatArray) -> FloatArray:
     """Return the upper hull of some points, from left to right, the highest of those that share an end."""
+    low, high = float(x.min()), float(x.max())
+    # points that were found by different pushes share an end up to their accuracy
+    near = SHARED * (high - low)
+    x = np.where(x <= low + near, low, np.where(x >= high - near, high, x))
     kept: list[tuple[float, float]] = []
     for i in np.lexsort((y, x)):
         point = (float(x[i]), float(y[i]))

@@ -24,9 +24,11 @@ TELLING = 1000
 SUMMED = 1e-12
 
 Push = Callable[[Polytope, np.ndarray], Answer]
+# The variable that stands for each and its copies, and the sign between the two columns.
+Alike = tuple[np.ndarray, np.ndarray]
 
 
-def copies(model: Model) -> tuple[np.ndarray, np.ndarray]:
+def copies(model: Model) -> Alike:
     """Return, for every variable, one that stands for it and all its copies, and the sign between the two columns.
 
     Examples
@@ -91,7 +93,7 @@ class Fewer:
         return out
 
 
-def without_copies(polytope: Polytope, kept: np.ndarray) -> Fewer | None:
+def without_copies(polytope: Polytope, kept: np.ndarray, alike: Alike | None = None) -> Fewer | None:
     """Return a set without the copies that can be done without; None where there are none.
 
     Parameters
@@ -100,6 +102,8 @@ def without_copies(polytope: Polytope, kept: np.ndarray) -> Fewer | None:
         The set.
     kept : ndarray of bool, shape (q,)
         Variables that stay.
+    alike : pair of ndarray, optional
+        Its copies, where these are known.
 
     Examples
     --------
@@ -110,7 +114,7 @@ def without_copies(polytope: Polytope, kept: np.ndarray) -> Fewer | None:
     [0.3, 0.0]
     """
     model = polytope.model
-    first, sign = copies(model)
+    first, sign = copies(model) if alike is None else alike
     # weights add up where nothing but the norm limits them
     alone = ~(np.isinf(model.lower) & np.isinf(model.upper) & (model.penalty > 0))
     # one that stays may be used against the others, so these are not added to it but to one of themselves
@@ -143,10 +147,10 @@ def fit_for_changes(polytope: Polytope) -> tuple[Polytope, np.ndarray]:
     >>> small.model.q, place.tolist()
     (3, [0, 1, 0, 0])
     """
-    first, _ = copies(polytope.model)
+    alike = first, _ = copies(polytope.model)
     kept = np.zeros(polytope.model.q, dtype=bool)
     kept[first] = True
-    fewer = without_copies(polytope, kept)
+    fewer = without_copies(polytope, kept, alike)
     if fewer is None:
         return polytope, np.arange(polytope.model.q)
     return fewer.polytope, (np.cumsum(fewer.chosen) - 1)[first]
@@ -184,8 +188,8 @@ class Distinct:
         return Answer(points, duals, answer.anchor[self.of], answer.feasible[self.of])
 
 
-def distinct(model: Model, directions: np.ndarray) -> Distinct | None:
-    """Return what has to be pushed to answer some directions; None where there are no copies.
+def distinct(alike: Alike, directions: np.ndarray) -> Distinct | None:
+    """Return what has to be pushed to answer some directions, given the copies; None where there are none.
 
     Only directions along single variables are exchanged.
 
@@ -193,11 +197,11 @@ def distinct(model: Model, directions: np.ndarray) -> Distinct | None:
     --------
     >>> from relbounds.solver.model import make_model
     >>> model = make_model(np.array([[1.0, 3.0, -1.0]]), np.ones(1), np.ones(1), np.ones(3))
-    >>> len(distinct(model, np.vstack([np.eye(3), -np.eye(3)])).directions)
+    >>> len(distinct(copies(model), np.vstack([np.eye(3), -np.eye(3)])).directions)
     4
     """
-    first, sign = copies(model)
-    if (first == np.arange(model.q)).all():
+    first, sign = alike
+    if (first == np.arange(first.size)).all():
         return None
     each = np.arange(len(directions))
     single = np.count_nonzero(directions, axis=1) == 1
@@ -225,10 +229,11 @@ def push_apart(push: Push, polytope: Polytope, directions: np.ndarray) -> Answer
     >>> push_apart(push_batch, tope, -np.eye(2)).points.round(5).tolist()
     [[-0.25, -0.75], [0.0, -1.0]]
     """
-    apart = distinct(polytope.model, directions)
+    alike = copies(polytope.model)
+    apart = distinct(alike, directions)
     if apart is None:
         return push(polytope, directions)
-    fewer = without_copies(polytope, (apart.directions != 0).any(axis=0))
+    fewer = without_copies(polytope, (apart.directions != 0).any(axis=0), alike)
     if fewer is None:
         return apart.spread(push(polytope, apart.directions))
     answer = push(fewer.polytope, apart.directions[:, fewer.chosen])

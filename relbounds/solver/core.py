@@ -137,6 +137,10 @@ class State:
         self.weight *= times
         self.price *= times
 
+    def prices(self, core: Core) -> np.ndarray:
+        """Return the prices of the loss rows, common ones (R,) or those of each problem (B, R)."""
+        return core.c if self.own is None else self.own
+
     def products(self) -> np.ndarray:
         """Return the sum of complementarity products: the duality gap once dual residuals are 0."""
         return dot(self.S, self.Z)

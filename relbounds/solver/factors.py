@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 
+from relbounds.solver.grams import scaled
 from relbounds.solver.tolerances import RIDGE, RIDGE_SINGLE
 
 # A ridge is raised this many times at most.
@@ -180,7 +181,7 @@ def _from_rows(part: Rows, e: np.ndarray, weight: np.ndarray, dtype: type) -> _F
         dense = ~(weight < DENSE * e)
         over = np.where(dense, 0.0, 1.0 / np.sqrt(e))
     root = np.sqrt(part.S)
-    V = np.multiply(part.X, over, dtype=dtype, casting="same_kind")
+    V = scaled(part.X, over.astype(dtype))
     V *= root[:, None].astype(dtype)
     K = V @ V.T
     K.flat[:: len(K) + 1] += 1.0

@@ -228,11 +228,23 @@ def _places(columns: np.ndarray) -> list[tuple[Any, Any]]:
     return [((whole[i], whole[j]), (own[i], own[j])) for i in range(len(own)) for j in range(i + 1)]
 
 
+def scaled(matrix: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Return a matrix times factors, in the precision of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scaled(np.ones((1, 2)), np.array([2.0, 3.0], dtype=np.float32)).dtype
+    dtype('float32')
+    """
+    return np.multiply(matrix, by, dtype=by.dtype, casting="same_kind")
+
+
 def _weighted(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ``matrix' diag(weights) matrix``."""
     root = np.sqrt(weights)
     if matrix.size <= SMALL:
-        part = np.multiply(matrix, root[:, None], dtype=root.dtype, casting="same_kind")
+        part = scaled(matrix, root[:, None])
         return part.T @ part
     # rows whose weight is negligible against the largest one cannot be seen in the result
     seen = np.flatnonzero(root > 1e-9 * root.max(initial=0.0))
@@ -240,11 +252,11 @@ def _weighted(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
     step = max(1, BLOCK // max(q, 1))
     total = np.zeros((q, q), dtype=root.dtype)
     if seen.size == len(matrix) <= step:
-        part = np.multiply(matrix, root[:, None], dtype=root.dtype, casting="same_kind")
+        part = scaled(matrix, root[:, None])
         return part.T @ part
     for first in range(0, seen.size, step):
         chosen = seen[first : first + step]
-        part = np.multiply(matrix[chosen], root[chosen, None], dtype=root.dtype, casting="same_kind")
+        part = scaled(matrix[chosen], root[chosen, None])
         total += part.T @ part
     return total
 

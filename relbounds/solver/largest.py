@@ -103,13 +103,24 @@ def push_largest(
     """
     directions = np.atleast_2d(np.asarray(directions, dtype=float))
     fewer = without_copies(polytope, (directions != 0).any(axis=0))
-    if fewer is not None:
-        some = fewer.chosen
-        few = None if first is None else first[some]
-        found = push_largest(
-            fewer.polytope, directions[:, some], solver, enough, known=known, rough=rough, first=few
-        )
-        return found if found.seen is None else replace(found, seen=fewer.back(found.seen))
+    if fewer is None:
+        return _raced(polytope, directions, solver, enough, known, rough, first)
+    some = fewer.chosen
+    few = None if first is None else first[some]
+    found = _raced(fewer.polytope, directions[:, some], solver, enough, known, rough, few)
+    return found if found.seen is None else replace(found, seen=fewer.back(found.seen))
+
+
+def _raced(
+    polytope: Polytope,
+    directions: np.ndarray,
+    solver: str,
+    enough: float | None,
+    known: np.ndarray | None,
+    rough: float | None,
+    first: np.ndarray | None,
+) -> Largest:
+    """Return what :func:`push_largest` does, with all variables as they are."""
     bound = np.full(len(directions), np.inf) if known is None else np.array(known, dtype=float)
     raced = find_engine(solver).name == "batch"
     limit = np.inf if enough is None else float(enough)

@@ -113,7 +113,7 @@ class Linear:
     def __init__(self, core: Core, columns: Own | None, at: State, single: bool = False) -> None:
         self.core, self.columns, self.at = core, columns, at
         s, K, B = core.pen.size, core.p.size, len(at.v)
-        c = self.c = core.c if at.own is None else at.own
+        c = self.c = at.prices(core)
         # divisions are dear: one of all slacks serves the whole iteration
         self.over = 1.0 / at.S
         D = self.D = at.Z * self.over

@@ -204,7 +204,7 @@ def _advance(
 
 def _is_coarse(core: Core, at: State, gap: np.ndarray) -> bool:
     """Return whether all directions have a long way to go, on which a step need not be exact."""
-    cost = at.weight * (at.t @ core.pen) + at.price * paid(at.xi, core.c if at.own is None else at.own)
+    cost = at.weight * (at.t @ core.pen) + at.price * paid(at.xi, at.prices(core))
     return bool(np.all(gap > COARSE * cost))
 
 
@@ -240,7 +240,7 @@ def _move(core: Core, at: State, step: tuple[np.ndarray, ...], primal: np.ndarra
     at.S += dS
     at.Z += dZ
     _restore(at.z1, at.z2, at.weight[:, None] * core.pen)
-    _restore(at.z3, at.z4, at.price[:, None] * (core.c if at.own is None else at.own))
+    _restore(at.z3, at.z4, at.price[:, None] * at.prices(core))
 
 
 def _restore(x: np.ndarray, y: np.ndarray, total: np.ndarray) -> None:

@@ -45,7 +45,7 @@ def accurate(
         # what the products leave of the objective is its dual value
         fixed = beside[at.which] + _dot(at.v, linear[at.which])
         scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(fixed)
-        scale += at.price * paid(at.xi, core.c if at.own is None else at.own) if core.rows else 0.0
+        scale += at.price * paid(at.xi, at.prices(core)) if core.rows else 0.0
         small = share[at.which] * scale
         return (gap <= small) & (lack <= small)
 

@@ -349,6 +349,7 @@ def _ends(polytope: Polytope, begun: Begun, rows: np.ndarray, raced: bool) -> tu
         group = np.where(begun.unused[who], who, -1) if raced else np.full(who.size, -1)
         pull = d[here][:, reduced.free] * reduced.unit
         start = aimed(core, centre, begun.which[who], pull, at_point)
+        # the probes have other columns than the points they start from
         start.metric = None
         gap = np.full(who.size, FINE * polytope.size)
         state = interior.solve(core, pull, start, gap, columns=columns.take(who), stop=race(pull, group))

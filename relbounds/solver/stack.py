@@ -11,6 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
+from relbounds.solver.grams import scaled
+
 # With so many directions a problem on average, products of two columns are made once and serve all Gram matrices,
 # as long as there are no more of them than this.
 SEVERAL, MOST_PAIRS = 4, 5_000_000
@@ -160,7 +162,7 @@ class Stack:
         """Return the same as products of a matrix with its own transpose, one after the other."""
         out = np.empty((len(D), matrix.shape[1], matrix.shape[1]), dtype=D.dtype)
         for one, p, root in zip(out, self.owner, np.sqrt(D), strict=True):
-            part = np.multiply(matrix[p], root, dtype=D.dtype, casting="same_kind")
+            part = scaled(matrix[p], root)
             np.matmul(part, part.T, out=one)
         return out
 

@@ -56,14 +56,14 @@ def test_variables_with_bounds_of_their_own_are_no_copies():
     first, _ = copies(replace(model, upper=upper))
     assert first[3] == 3
     assert first[0] == first[1]
-    assert len(distinct(replace(model, upper=upper), np.eye(model.q)[[0, 3]]).directions) == 2
+    assert len(distinct(copies(replace(model, upper=upper)), np.eye(model.q)[[0, 3]]).directions) == 2
 
 
 def test_noise_of_copies_is_measured_once_and_stays_the_same(monkeypatch):
     # among its privileged features are six copies of one
     known = rb.simulate.paper_privileged_set(3, seed=1)
     ways = {"privileged": "slack", "residual": 2.0, "gamma": 1.0, "C": 0.05}
-    apart, counts = fwer.Shared.measured.fget, []
+    apart, counts = fwer.Shared.measured.func, []
 
     def counted(shared):
         rows = apart(shared)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -97,7 +98,7 @@ class Shared:
     columns: tuple[tuple[int, ...], ...]
     block: tuple[int, ...]
 
-    @property
+    @cached_property
     def measured(self) -> list[Asked]:
         """The rows of the block, of copies one: permuted together they stay copies, and only the largest counts."""
         first, _ = copies(self.evidence.spec.model)

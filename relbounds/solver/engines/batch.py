@@ -35,7 +35,8 @@ WIDTHS, MOST_ACTIVE = 0.4, 0.6
 MOST_NEEDED = 0.8
 # Entries of the hard rows from which on it pays to look for those that the set comes near.
 MANY = 60_000
-# With so few rows and directions leaving rows out saves less than solving again with more of them costs.
+# With so few rows, and few directions or many columns, leaving rows out saves less than solving again with more of them
+# costs.
 FEW_ROWS, FEW_DIRECTIONS, MANY_COLUMNS = 1000, 12, 64
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from relbounds.design.design_terms import DesignTerm
 from relbounds.explore.cutting import Cut, Wish, cut
 from relbounds.linear.asked import Asked, RowKey
-from relbounds.linear.ends import greatest
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.noise.blocks import (
@@ -25,6 +24,7 @@ from relbounds.linear.noise.blocks import (
     Refit,
     Together,
     largest_least_in,
+    largest_over,
     refit_together,
     together,
 )
@@ -38,7 +38,6 @@ from relbounds.linear.ranges import ZERO, Measured
 from relbounds.linear.table import Verdicts
 from relbounds.noise_intervals import prediction_interval, tail_probability
 from relbounds.parallel import run
-from relbounds.solver.largest import push_largest
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.screen import screen
 
@@ -272,21 +271,9 @@ def _refit_cut(
     least, most = [], []
     for piece in pieces:
         here = Refit(found.spec, replace(found.solution, v=piece.start), piece)
-        most.append(_largest(piece, rows, known, solver))
+        most.append(largest_over(piece, rows, known, solver)[0])
         least.append(largest_least_in(here, rows, solver))
     return BlockValues(max(most), min(least))
-
-
-def _largest(piece: Polytope, rows: Sequence[Asked], known: FloatArray, solver: str) -> float:
-    """Return the largest of the rows' greatest values, by a race of all their linear functions."""
-    exact = [f for row in rows for f in row.functionals if f.exact]
-    best = 0.0
-    if exact:
-        directions = np.vstack([f.directions(piece.model.q) for f in exact])
-        caps = np.concatenate([abs(f.tops) @ known[list(f.variables)] for f in exact])
-        best = float(push_largest(piece, directions, solver, known=caps).value)
-    others = [row for row in rows if not all(f.exact for f in row.functionals)]
-    return max([best, *(greatest(piece, row, solver) for row in others)])
 
 
 def _probes(

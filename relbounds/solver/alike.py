@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from relbounds.solver.model import Model
 from relbounds.solver.optimum import Solution, fit_baseline, solution_at
 from relbounds.solver.priced import accurate, priced_core, priced_start
 from relbounds.solver.pricing import has_many
+from relbounds.solver.reduced import Reduced
 from relbounds.solver.stack import Stack
 
 
@@ -27,25 +29,54 @@ def fit_alike(models: Sequence[Model], C: float, *, accuracy: float) -> list[Sol
     [1.0, 0.5]
     """
     first = models[0]
-    if len(models) == 1 or has_many(first) or not all(_alike(first, model) for model in models):
+    if len(models) == 1 or has_many(first) or not are_alike(models):
         return [fit_baseline(model, C, accuracy=accuracy) for model in models]
     reduced = priced_core(first)
-    core, free, count = reduced.core, reduced.free, len(models)
-    scale = reduced.unit / reduced.height
-    G = np.stack([(model.G[reduced.rows][:, free] * scale).T for model in models])
-    A = np.stack([(model.A[:, free] * scale).T for model in models])
-    linear = np.stack([model.linear[free] * reduced.unit for model in models])
+    core, count = reduced.core, len(models)
+    stack = stack_alike(models, reduced)
+    linear = stack.linear
+    assert linear is not None
     start = priced_start(core, reduced, np.full(count, C), np.full(count, 0.5), np.full(count, np.inf))
     end = interior.solve(
         core,
         -C * linear,
         start,
         np.full(count, -1.0),
-        columns=Stack(G, A, np.arange(count)),
+        columns=replace(stack, linear=None),
         stop=accurate(core, linear, accuracy),
     )
     points, duals = reduced.back(end.v), reduced.duals(end.z4, end.alpha, end.lam)
     return [solution_at(model, C, points[i], duals.beta[i], duals.alpha[i]) for i, model in enumerate(models)]
+
+
+def stack_alike(models: Sequence[Model], like: Reduced) -> Stack:
+    """Return the rows of several models as those of one of them are reduced.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> models = [make_model(np.full((1, 1), size), np.ones(1), np.ones(1), np.ones(1)) for size in (1.0, 2.0)]
+    >>> stack_alike(models, priced_core(models[0])).G.ravel().tolist()
+    [1.0, 2.0]
+    """
+    free, scale = like.free, like.unit / like.height
+    G = np.stack([(model.G[like.rows][:, free] * scale).T for model in models])
+    A = np.stack([(model.A[:, free] * scale).T for model in models])
+    linear = np.stack([model.linear[free] * like.unit for model in models])
+    return Stack(G, A, np.arange(len(models)), linear=linear).in_blocks()
+
+
+def are_alike(models: Sequence[Model]) -> bool:
+    """Return whether models have everything in common but the columns of penalised variables, and no bounds.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> models = [make_model(np.full((1, 1), size), np.full(1, size), np.ones(1), np.ones(1)) for size in (1.0, 2.0)]
+    >>> are_alike(models), are_alike(models[:1])
+    (False, True)
+    """
+    return all(_alike(models[0], model) for model in models)
 
 
 def _alike(one: Model, other: Model) -> bool:

@@ -214,10 +214,16 @@ def alike_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] 
     return (first, which, sign) if np.array_equal(matrix, own[which] * sign[:, None]) else None
 
 
-def _places(columns: np.ndarray) -> list[tuple[Any, Any]]:
+def places_of(columns: np.ndarray) -> list[tuple[Any, Any]]:
     """Return where the products of some columns belong among those of all, and which of them; lower triangle at least.
 
     Slices of runs cost a fraction of what single entries do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> places_of(np.array([3, 4]))
+    [((slice(3, 5, None), slice(3, 5, None)), (slice(0, 2, None), slice(0, 2, None)))]
     """
     cuts = np.flatnonzero(np.diff(columns) != 1) + 1
     ends = [0, *cuts.tolist(), columns.size]
@@ -308,7 +314,7 @@ class Grams:
         for block in self.blocks:
             if block.values is None:
                 block.values = np.ascontiguousarray(self.matrix[block.rows][:, block.columns])
-                block.places = _places(block.columns)
+                block.places = places_of(block.columns)
             for one, weights in zip(out, D[:, block.rows], strict=True):
                 product = _weighted(block.values, weights)
                 for whole, own in block.places:

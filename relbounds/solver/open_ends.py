@@ -11,26 +11,43 @@ UNUSED = 1e-6
 
 
 @dataclass(frozen=True)
+class Glance:
+    """A first look at directions with few of very many columns: those near the best model.
+
+    Parameters
+    ----------
+    lead : int
+        So many of those that lead go on with all columns.
+    accuracy : float
+        Relative to the norm.
+    """
+
+    lead: int
+    accuracy: float
+
+
+@dataclass(frozen=True)
 class Likely:
     """Which of many directions are pushed, and how accurately.
 
     Parameters
     ----------
-    used : int
-        So many of those that the best model goes farthest along, or against.
-    near : int
-        So many of those that it does not use, but is closest to using.
-    lead : int
-        So many of those that lead with the columns near the best model go on with all columns.
-    glance, accuracy : float
-        Accuracy of that first look, and of the largest value, relative to the norm.
+    ahead, near : int
+        So many of those that go farthest as the middle of the set tells, and of the others so many of the largest
+        bounds; where the middle tells nothing of some, of those.
+    needed : int
+        So many of those that the best model goes farthest against.
+    accuracy : float
+        Accuracy of the largest value, relative to the norm.
+    glance : Glance or None
+        A first look at these with the columns near the best model, where there are very many columns.
     """
 
-    used: int
+    ahead: int
     near: int
-    lead: int
-    glance: float
+    needed: int
     accuracy: float
+    glance: Glance | None = None
 
 
 @dataclass(frozen=True)
@@ -94,13 +111,40 @@ def first_of(key: np.ndarray, count: int) -> np.ndarray:
     return out & (key > -np.inf)
 
 
-def likeliest(found: Found, value: np.ndarray, size: np.ndarray, likely: Likely) -> Found:
-    """Return the same with nothing open but what is likely to be largest; `value` is where the best models are."""
+def worth_it(ahead: np.ndarray, top: np.ndarray, most: int, near: int) -> np.ndarray:
+    """Return the directions of each set that go farthest as its middle tells, and some of those with large bounds.
+
+    Parameters
+    ----------
+    ahead : ndarray, shape (P, k)
+        About how far directions go, minus infinity where the middle does not tell.
+    top : ndarray, shape (P, k)
+        What they do not exceed.
+    most, near : int
+        So many of the former; so many more of the largest bounds, where there are directions of which the middle tells
+        nothing, of these. A variable that is not used at the middle may be worth more than it tells.
+
+    Examples
+    --------
+    >>> worth_it(np.array([[3.0, 2.0, 1.0, 0.0]]), np.array([[4.0, 4.0, 4.0, 5.0]]), 1, 1).tolist()
+    [[True, False, False, True]]
+    """
+    out = first_of(ahead, most)
+    untold = ahead == -np.inf
+    rest = np.where(untold.any(axis=1, keepdims=True), untold, ~out)
+    return out | first_of(np.where(rest, top, -np.inf), near)
+
+
+def likeliest(found: Found, ahead: np.ndarray, value: np.ndarray, size: np.ndarray, likely: Likely) -> Found:
+    """Return the same with nothing open but what is likely to be largest.
+
+    `ahead` tells about how far directions go, minus infinity where that is not known; `value` is where the best models
+    are.
+    """
     tiny = UNUSED * size[:, None]
-    against = first_of(np.where(found.paired & (value < -tiny), -value, -np.inf), likely.used) & (
+    against = first_of(np.where(found.paired & (value < -tiny), -value, -np.inf), likely.needed) & (
         found.seen < 0
     )
-    some = against | first_of(np.where(value > tiny, value, -np.inf), likely.used)
-    some |= first_of(np.where(np.abs(value) <= tiny, found.top, -np.inf), likely.near)
+    some = against | worth_it(ahead, found.top, likely.ahead, likely.near)
     tolerance = np.where(against, found.tolerance, likely.accuracy * size[:, None])
     return Found(found.seen, np.where(some, found.top, -np.inf), against, tolerance)

@@ -72,6 +72,11 @@ class Few:
         """Return points (B, q) in these columns."""
         return np.take_along_axis(v / self.unit, self.place, axis=1)
 
+    def along(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return directions (k, q) in the columns of each problem, (B, k, c), and which have a part in these."""
+        own = (d * self.unit)[:, self.place].transpose(1, 0, 2)
+        return own, own.any(axis=2)
+
     def back(self, v: np.ndarray) -> np.ndarray:
         """Return points in all columns."""
         out = np.zeros((len(v), self.unit.size))

@@ -14,16 +14,16 @@ import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.best_refitted import BestRefitted, Proof, best_of, proved, screened, spent_by, stacked
-from relbounds.solver.centre import aimed, centred
+from relbounds.solver.centre import ahead_of, aimed, centred
 from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core, State
 from relbounds.solver.folded_stack import ActiveStack, FoldedStack, folded_stack
-from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
 from relbounds.solver.newton import factor_of
-from relbounds.solver.open_ends import Found, Likely, first_of, likeliest
-from relbounds.solver.own_columns import MOST_FOR_FEW, MOST_OF_USE, Narrow, close_columns, middle_of, narrowed
+from relbounds.solver.open_ends import Found, Glance, Likely, first_of, likeliest
+from relbounds.solver.own_columns import MOST_FOR_FEW, MOST_OF_USE, Few, close_columns, middle_of, narrowed
 from relbounds.solver.priced import priced_core
+from relbounds.solver.race import Race
 from relbounds.solver.stack import HALF, Stack
 from relbounds.solver.starts import room_of, strictly
 from relbounds.solver.tolerances import NO_LOSS, TOUCHING
@@ -41,8 +41,6 @@ FOLDED = 0.7
 REACHED, LOOSE = 1e-6, 1e-4
 # With more directions than this, those that the best model uses most go first: what they reach settles most others.
 FEW_DIRECTIONS, LEADERS = 16, 4
-# A direction ends when its gap is less than this share of what columns left out cost its bound.
-PRICED = 0.2
 # Runs at most, each with the rows that the last one was wrong about.
 ROUNDS = 20
 
@@ -158,17 +156,19 @@ def push_refitted(
             own = _some(*whole, inside)
             here = some[inside]
             shown = Proof(proof.pushed[here], proof.left[here])
-            most = MOST_OF_USE if likely is None else MOST_FOR_FEW
-            sets, moving = _sets_of(*own, at[inside], shown, d, most)
+            glance = None if likely is None else likely.glance
+            most = MOST_OF_USE if glance is None else MOST_FOR_FEW
+            sets, moving, view = _sets_of(*own, at[inside], shown, d, most)
             value = at[inside] @ d.T
             seen = np.maximum(sets.middle @ d.T, value)
             each = np.broadcast_to(paired, seen.shape)
             known = Found(seen, top[here], each, np.full(seen.shape, REACHED) * size[here, None])
             _do_without(sets, at[inside], d, known)
             if likely is not None:
-                known = likeliest(known, value, size[here], likely)
-                if sets.near is not None:
-                    known = _glance(sets, moving, d, known, size[here], likely)
+                ahead = _ahead(sets, view, d, every=glance is None)
+                known = likeliest(known, ahead, value, size[here], likely)
+                if sets.near is not None and glance is not None:
+                    known = _glance(sets, moving, d, known, size[here], glance)
                 # with so many columns the different rows are what counts, however often each is there
                 if sets.once is not None and moving.sum() > sets.once.G.shape[2] * len(moving):
                     moving[:] = True
@@ -223,10 +223,14 @@ class _Sets:
         return _Sets(core, stack, self.middle[some], proof, near, self.most, once)
 
 
+# A set seen from its middle: the columns that the state there has, all of them if None, and the state.
+View = tuple[Few | None, State]
+
+
 def _sets_of(
     core: Core, stack: Stack, v: np.ndarray, proof: Proof, d: np.ndarray, most: float
-) -> tuple[_Sets, np.ndarray]:
-    """Return the sets around some models, and the rows that each is wide enough to move across their kinks."""
+) -> tuple[_Sets, np.ndarray, View]:
+    """Return the sets around some models, the rows that each is wide enough to move across their kinks, and a view."""
     near = close_columns(core, proof, d, most)
     # products of few columns are made once for all directions
     folded = folded_stack(core, stack) if core.q >= HALF else stack
@@ -234,10 +238,25 @@ def _sets_of(
     found = None if near is None else middle_of(core, stack, v, near, proof)
     if found is None:
         centre = centred(core, v, stack)
-        return _Sets(core, stack, centre.v, proof, None, most, once), _active(core, stack, centre)
+        sets = _Sets(core, stack, centre.v, proof, None, most, once)
+        return sets, _active(core, stack, centre), (None, centre)
     few, centre = found
     sets = _Sets(core, stack, few.back(centre.v), proof, near, most, once)
-    return sets, _active(few.core, few.stack, centre)
+    return sets, _active(few.core, few.stack, centre), found
+
+
+def _ahead(sets: _Sets, view: View, d: np.ndarray, every: bool) -> np.ndarray:
+    """Return about how far each set goes along directions (k, q), as its middle tells.
+
+    Minus infinity where it tells nothing, unless it is to tell of `every` direction.
+    """
+    few, centre = view
+    if few is not None and not every:
+        own, known = few.along(d)
+        return np.where(known, ahead_of(few.core, centre, own, few.stack), -np.inf)
+    if few is not None:
+        centre = centred(sets.core, sets.middle, sets.stack)
+    return ahead_of(sets.core, centre, d, sets.stack)
 
 
 def _some(core: Core, stack: Stack, some: np.ndarray) -> tuple[Core, Stack]:
@@ -278,9 +297,8 @@ def _push_sets(
     out: Refitted, which: np.ndarray, sets: _Sets, active: np.ndarray, d: np.ndarray, found: Found
 ) -> np.ndarray:
     """Find what the models `which` reach along `d` (core units) and write it down; return their active rows."""
-    first = (
-        first_of(found.seen, LEADERS) if len(d) > FEW_DIRECTIONS else np.zeros_like(found.seen, dtype=bool)
-    )
+    many = np.count_nonzero(found.top > -np.inf, axis=1).max(initial=0) > FEW_DIRECTIONS
+    first = first_of(found.seen, LEADERS) if many else np.zeros_like(found.seen, dtype=bool)
     before, joined = np.zeros_like(first), True
     for _ in range(ROUNDS):
         want = found.open()
@@ -305,19 +323,19 @@ def _push_sets(
 
 
 def _glance(
-    sets: _Sets, active: np.ndarray, d: np.ndarray, found: Found, size: np.ndarray, likely: Likely
+    sets: _Sets, active: np.ndarray, d: np.ndarray, found: Found, size: np.ndarray, glance: Glance
 ) -> Found:
     """Return the same with the leading directions open only: those that lead on the columns near the best models."""
-    tolerance = np.broadcast_to(likely.glance * size[:, None], found.top.shape)
+    tolerance = np.broadcast_to(glance.accuracy * size[:, None], found.top.shape)
     rough = replace(found, top=found.top.copy(), tolerance=tolerance)
     want = rough.open()
     pending = np.flatnonzero(want.any(axis=1))
     for some in _chunks(sets, pending, want, active):
-        wrong, asked = _race(sets, some, active[some], d, want[some], rough, lead=likely.lead)
+        wrong, asked = _race(sets, some, active[some], d, want[some], rough, lead=glance.lead)
         active[some] |= wrong
         assert sets.near is not None
         sets.near[some] |= asked
-    lead = first_of(rough.top, likely.lead)
+    lead = first_of(rough.top, glance.lead)
     return replace(found, top=np.where(lead | found.paired, found.top, -np.inf))
 
 
@@ -382,10 +400,9 @@ def _race(
     few = None
     if whole.near is not None:
         few = narrowed(core, stack, whole.middle, whole.near, whole.proof, owner, own, whole.most)
-    race = _Race(
-        owner, found.paired[some[owner], number], own, found.seen[some], found.top[some[owner], number]
-    )
-    tolerance = 0.5 * found.tolerance[some[owner], number]
+    place = some[owner], number
+    tolerance = 0.5 * found.tolerance[place]
+    race = Race(owner, found.paired[place], own, found.seen[some], found.top[place], tolerance)
     asked = np.zeros((some.size, core.pen.size), dtype=bool)
     if few is None:
         start = aimed(core, centred(core, whole.middle, stack), owner, own, stack)
@@ -450,34 +467,3 @@ def _fewer(whole: _Sets, active: np.ndarray) -> tuple[Core, Stack, np.ndarray, n
         which = fold.which[order]
         some = ActiveStack(G, None, stack.owner, linear=linear, source=stack.G, fold=fold, which=which)
     return fewer, some, held, kept
-
-
-class _Race:
-    """Stops directions that can change neither the largest value of their set nor its largest least one."""
-
-    def __init__(
-        self, owner: np.ndarray, paired: np.ndarray, d: np.ndarray, seen: np.ndarray, top: np.ndarray
-    ) -> None:
-        self.owner, self.paired, self.d = owner, paired, d
-        self.best = seen.max(axis=1)
-        self.floor = np.zeros(len(seen))
-        self.top = top.copy()
-        self.few: Narrow | None = None
-        self.priced = True
-
-    def __call__(self, at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
-        """Return which of the directions at work may stop."""
-        here = at.which
-        own = self.owner[here]
-        d = self.d if self.few is None else self.few.d
-        value = np.einsum("bq,bq->b", at.v, d[here])
-        left = gap + OPEN * lack
-        price = self.few.price(at) if self.few is not None and self.priced else np.zeros_like(gap)
-        self.top[here] = top = np.fmin(self.top[here], value + left + price)
-        np.fmax.at(self.best, own, value)
-        needed = self.paired[here] & (value < 0)
-        np.maximum.at(self.floor, own[needed], -top[needed])
-        idle = ~needed | (-value <= self.floor[own])
-        # what columns left out cost does not fall with the gap: they have to join
-        done: np.ndarray = (top < self.best[own]) & idle | (left < PRICED * price)
-        return done

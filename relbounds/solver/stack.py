@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from relbounds.solver.grams import scaled
+from relbounds.solver.grams import blocks_of, places_of, scaled
 
 # With so many directions a problem on average, products of two columns are made once and serve all Gram matrices,
 # as long as there are no more of them than this.
@@ -44,6 +45,35 @@ def count_apart(matrix: np.ndarray, own: np.ndarray) -> int:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Rows that use only some of the columns.
+
+    Parameters
+    ----------
+    rows : ndarray of int or slice
+        Which rows.
+    matrix : ndarray, shape (P, c, r)
+        Their entries in the columns they use, problem by problem.
+    places : list of pairs
+        Where the products of these columns belong among those of all, and which of them.
+    """
+
+    rows: np.ndarray | slice
+    matrix: np.ndarray
+    places: list[tuple[Any, Any]]
+
+
+def _parts_of(matrix: np.ndarray) -> list[Part]:
+    """Return the rows of (P, q, R) in blocks by the columns that they use in any of the problems."""
+    found = blocks_of(np.abs(matrix).max(axis=0, initial=0.0).T)
+    return [
+        Part(one.rows, np.ascontiguousarray(matrix[:, one.columns][:, :, one.rows]), places_of(one.columns))
+        for one in found
+        if one.columns.size
+    ]
+
+
+@dataclass(frozen=True)
 class Stack:
     """The rows of P problems, and which problem each of B directions belongs to.
 
@@ -60,6 +90,9 @@ class Stack:
     apart : int, optional
         No loss row uses two of so many of the last columns, as it is with thresholds: their products need not be
         formed.
+    blocks : dict, optional
+        Loss rows (False) and hard rows (True) by the columns they use, where they use so few of them that most products
+        are 0: a correcting function is used by its own rows only.
 
     Attributes
     ----------
@@ -82,6 +115,7 @@ class Stack:
     owner: np.ndarray
     linear: np.ndarray | None = None
     apart: int = 0
+    blocks: dict[bool, list[Part]] | None = None
     pairs: dict[bool, np.ndarray] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     @property
@@ -91,7 +125,7 @@ class Stack:
 
     def take(self, some: np.ndarray | slice) -> Stack:
         """Return the same for some of the directions (ascending numbers or a mask)."""
-        if not self._each:
+        if not self._each or self.blocks is not None:
             return self.of(self.owner[some])
         A, linear = (None if x is None else x[some] for x in (self.A, self.linear))
         G = self.G[some]
@@ -146,6 +180,8 @@ class Stack:
         q = matrix.shape[1]
         if self.apart and not hard:
             return self._gram_apart(D)
+        if self.blocks is not None:
+            return self._from_blocks(D, self.blocks[hard], q)
         if q >= (HALF if D.dtype == np.float64 else HALF_SINGLE):
             return self.by_half(D, matrix)
         if self._each:
@@ -165,6 +201,30 @@ class Stack:
             part = scaled(matrix[p], root)
             np.matmul(part, part.T, out=one)
         return out
+
+    def _from_blocks(self, D: np.ndarray, blocks: list[Part], q: int) -> np.ndarray:
+        """Return the same, block by block."""
+        out = np.zeros((len(D), q, q))
+        for part in blocks:
+            own = part.matrix[self.owner]
+            product = np.matmul(own * D[:, None, part.rows], own.transpose(0, 2, 1))
+            for whole, few in part.places:
+                out[:, *whole] += product[:, *few]
+        return out
+
+    def in_blocks(self) -> Stack:
+        """Return the same with rows in blocks by the columns they use, where that saves work.
+
+        Examples
+        --------
+        >>> G = np.kron(np.eye(2), np.ones((900, 3))).T[None]
+        >>> one = Stack(G, G[:, :, :0], np.zeros(1, dtype=int)).in_blocks()
+        >>> len(one.blocks[False]), one.gram(np.ones((1, 1800)))[0, 0].tolist()
+        (2, [900.0, 900.0, 900.0, 0.0, 0.0, 0.0])
+        """
+        assert self.A is not None
+        blocks = {hard: _parts_of(matrix) for hard, matrix in ((False, self.G), (True, self.A))}
+        return replace(self, blocks=blocks) if max(map(len, blocks.values())) > 1 else self
 
     def _gram_apart(self, D: np.ndarray) -> np.ndarray:
         """Return the same where the last columns are used one at a time."""

@@ -4,14 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import plain_max
 from scipy.optimize import linprog
 
 from relbounds.design import design_from_arrays
+from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.families.rows import ModelKind
 from relbounds.linear.privileged.models import build_slack
 from relbounds.solver import alike
-from relbounds.solver.alike import fit_alike
+from relbounds.solver.alike import fit_alike, stack_alike
+from relbounds.solver.largest_alike import push_alike
 from relbounds.solver.optimum import fit_baseline
+from relbounds.solver.priced import priced_core
 
 
 def least_objective(model, C):
@@ -28,17 +32,24 @@ def least_objective(model, C):
     return found.fun
 
 
-def models(residual, part):
+def specs(residual, part, n=60, share=0.8, first=0, noise=0.0):
+    """Return four programs that differ in the columns of a part from `first` on; `share` is that of Z in the score."""
     rng = np.random.default_rng(3)
-    X, Z = rng.normal(size=(60, 4)), rng.normal(size=(60, 3))
-    y = 1 + (X[:, 0] + 0.8 * Z[:, 0] > 0).astype(int) + (X[:, 0] + 0.8 * Z[:, 0] > 1)
+    X, Z = rng.normal(size=(n, 4)), rng.normal(size=(n, 3))
+    score = X[:, 0] + share * Z[:, 0] + (noise * rng.normal(size=n) if noise else 0.0)
+    y = 1 + (score > 0).astype(int) + (score > 1)
     out = []
     for _ in range(4):
-        order = rng.permutation(60)
-        own = {"X": X[order] if part == "X" else X, "Z": Z[order] if part == "Z" else Z}
+        order = rng.permutation(n)
+        own = {"X": X.copy(), "Z": Z.copy()}
+        own[part][:, first:] = own[part][order, first:]
         design = design_from_arrays(own["X"], y, Z=own["Z"], priv_names=["p", "q", "r"])
-        out.append(build_slack(design, ModelKind(slack=True, residual=residual), merged=False).model)
+        out.append(build_slack(design, ModelKind(slack=True, residual=residual), merged=False))
     return out
+
+
+def models(residual, part, n=60):
+    return [spec.model for spec in specs(residual, part, n)]
 
 
 @pytest.mark.parametrize("residual", [np.inf, 2.0])
@@ -62,3 +73,56 @@ def test_models_that_are_not_alike_are_fitted_one_by_one(monkeypatch):
     monkeypatch.setattr(alike, "fit_baseline", lambda model, *_, **__: seen.append(model))
     fit_alike([first, other], 0.7, accuracy=1e-8)
     assert seen == [first, other]
+
+
+def sets_of(residual, part):
+    """Return the equivalent models of four programs that use features."""
+    several = specs(residual, part, share=0.1, first=1, noise=0.3)
+    return [equivalent_models(one, fit_baseline(one.model, 20.0), 0.1, "split") for one in several]
+
+
+def both_ways(model):
+    d = np.eye(model.q)[model.penalty > 0]
+    return np.vstack([d, -d])
+
+
+@pytest.mark.parametrize("residual", [np.inf, 2.0])
+@pytest.mark.parametrize("part", ["X", "Z"])
+def test_the_largest_values_of_alike_sets_are_those_of_linprog(residual, part):
+    topes = sets_of(residual, part)
+    d = both_ways(topes[0].model)
+    every, few = push_alike(topes, d, 1e-6), push_alike(topes, d, 1e-6, count=6)
+    for tope, one, some in zip(topes, every, few, strict=True):
+        most = max(plain_max(tope, direction) for direction in d)
+        assert one.value == pytest.approx(most, abs=2e-6 * tope.size)
+        assert most > 0.1 * tope.size
+        # the six that go farthest as the middle tells
+        assert some.value == pytest.approx(most, abs=2e-6 * tope.size) and len(some.seen) == 6
+        assert max(tope.excess_of(v) for v in one.seen) <= 1e-9 * tope.size
+
+
+def test_sets_that_are_not_alike_are_not_pushed_in_one_run():
+    first, second, *_ = sets_of(2.0, "Z")
+    d = both_ways(first.model)
+    other = replace(second, model=replace(second.model, c=2.0 * second.model.c))
+    assert push_alike([first, other], d, 1e-6) is None
+    assert push_alike([first], d, 1e-6) is None
+    # a start on the edge of its set leaves no room
+    assert push_alike([first, replace(second, loss=0.5 * second.loss)], d, 1e-6) is None
+
+
+def test_gram_matrices_of_blocks_are_those_of_all_rows():
+    several = models(2.0, "Z", n=400)
+    stack = stack_alike(several, priced_core(several[0]))
+    assert stack.blocks is not None
+    rng = np.random.default_rng(0)
+    owner = np.array([0, 0, 2, 3, 3])
+    for hard, matrix in ((False, stack.G), (True, stack.A)):
+        D = rng.uniform(size=(5, matrix.shape[2]))
+        found = stack.of(owner).gram(D, hard)
+        for one, p, weights in zip(found, owner, D, strict=True):
+            assert np.tril(one) == pytest.approx(np.tril(matrix[p] * weights @ matrix[p].T), abs=1e-9)
+        some = stack.take(np.array([1, 3]))
+        assert np.tril(some.gram(D[:2], hard)[1]) == pytest.approx(
+            np.tril(matrix[3] * D[1] @ matrix[3].T), abs=1e-9
+        )

@@ -23,13 +23,15 @@ from relbounds.linear.ranges import ZERO
 from relbounds.solver.alike import fit_alike
 from relbounds.solver.best_refitted import BestRefitted, spent
 from relbounds.solver.columns import Columns, put_columns, stack_columns
-from relbounds.solver.engines.batch import chunk_size
+from relbounds.solver.engines.batch import chunk_size, farthest
 from relbounds.solver.engines.dispatch import push_past
+from relbounds.solver.engines.registry import find_engine
 from relbounds.solver.few_columns import is_wide
 from relbounds.solver.few_each import best_each
 from relbounds.solver.largest import push_largest, push_likeliest, push_on_few
+from relbounds.solver.largest_alike import push_alike
 from relbounds.solver.model import Model
-from relbounds.solver.open_ends import Likely
+from relbounds.solver.open_ends import Glance, Likely, worth_it
 from relbounds.solver.optimum import Solution
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.refitted import Budgets, push_refitted
@@ -38,16 +40,21 @@ from relbounds.solver.tolerances import OPTIMAL
 
 # Refits go into one run unless merging leaves fewer rows than this share of them, or one program has more entries.
 FEW_MERGED, LARGEST = 0.8, 2_000_000
-# Of more rows than this, only so many of those that the best model uses most, and of those it is closest to using, are
-# pushed: in 114 refits of 160 to 700 features the largest of these was the largest of all 100 times, to a thousandth,
-# and never less than 0.93 of it. Sets that count as wide have more rows than this, unless very many of their terms are
-# relevant: racing all of them one refit at a time would be the slowest way.
-MANY_ROWS, FEW, NEAR = 80, 8, 2
-# Of those so many go on with all columns that lead with the columns near the best model, at this accuracy.
+# So many single columns are pushed for the largest use of a block: those that go farthest as the middle of the set
+# tells. Of pairs of levels, which go about equally far, all are.
+AHEAD = 12
+# So many of the others with the largest limits: the middle does not tell what a column is worth that is not used there.
+# Where there are many columns it tells only of those near the best model.
+NEAR = 2
+# If a set counts as wide but has no more rows than this, its refits are measured one by one. So many directions are
+# pushed against what its best model uses most.
+MANY_ROWS, FEW = 80, 8
+# In wide sets so many go on with all columns that lead with those near the best model, at this accuracy.
 LEAD, GLANCE = 3, 1e-2
-# What noise reaches is then found to this accuracy, relative to the norm: the digits that tables show.
-SHOWN = 1e-3
-# Entries that one refit counts for where few of many directions are pushed: ten go into one run.
+# What noise reaches is found to this accuracy, relative to the norm; in wide sets, where digits are dear, to a fifth of
+# what tables show.
+EXACT, SHOWN = 1e-6, 1e-3
+# Entries that one refit counts for where its set is wide: ten go into one run.
 WIDE_ENTRIES = 200_000
 # With more variables than this, and a best model that uses more of them than that, the columns that a refit needs leave
 # no room for others beside it.
@@ -134,8 +141,10 @@ class Together:
         What they ask for (:func:`relbounds.solver.refitted.push_refitted`).
     off : tuple of int
         Variables that are held at 0 in the sets of equivalent models, though not in the best ones.
-    likely : Likely, optional
-        Which of the directions are pushed, where there are very many.
+    likely : Likely or None
+        Which of the directions are pushed; None for all of them.
+    wide : bool
+        Whether the sets are wide.
     """
 
     spec: Spec
@@ -144,6 +153,7 @@ class Together:
     paired: NDArray[np.bool_]
     off: tuple[int, ...] = ()
     likely: Likely | None = None
+    wide: bool = False
 
     @property
     def held(self) -> Model:
@@ -154,10 +164,11 @@ class Together:
 
     @property
     def entries(self) -> int:
-        """The size of one refit's rows for all directions, or what counts as that where few of them are pushed."""
-        if self.likely is not None:
+        """The size of one refit's rows for all directions that are pushed, or what counts as that in wide sets."""
+        if self.wide:
             return max(WIDE_ENTRIES, self.spec.model.G.size // 2)
-        return max(1, len(self.directions) * len(self.spec.rows))
+        count = len(self.directions)
+        return max(1, (count if self.likely is None else min(count, AHEAD)) * len(self.spec.rows))
 
 
 def at_a_time(spec: Spec) -> int:
@@ -184,18 +195,24 @@ def together(
     R = len(spec.full)
     if len(spec.rows) < FEW_MERGED * R or R * model.q > LARGEST:
         return None
-    likely = None
-    if is_wide(evidence.polytope):
-        single = all(f.signed and len(f.variables) == 1 for f in functionals)
+    wide, single = is_wide(evidence.polytope), _are_single(functionals)
+    if wide:
         crowded = model.q > WIDEST and np.count_nonzero(evidence.solution.v) > FEW_USED
         if off or crowded or len(rows) <= MANY_ROWS or not single:
             return None
-        likely = Likely(FEW, NEAR, LEAD, GLANCE, 0.2 * SHOWN)
     if len(spec.rows) < R:
         spec = build(evidence.design, spec.kind, merged=False)
     directions = np.vstack([f.directions(model.q) for f in functionals])
     paired = np.concatenate([np.full(len(f.tops), f.signed) for f in functionals])
-    return Together(spec, tuple(rows), directions, paired, tuple(off), likely)
+    likely = Likely(AHEAD, NEAR, len(directions), EXACT) if single else None
+    if wide:
+        likely = Likely(AHEAD, NEAR, FEW, 0.2 * SHOWN, Glance(LEAD, GLANCE))
+    return Together(spec, tuple(rows), directions, paired, tuple(off), likely, wide)
+
+
+def _are_single(functionals: Sequence[Functional]) -> bool:
+    """Return whether all of these are weights of single columns."""
+    return all(f.signed and len(f.variables) == 1 for f in functionals)
 
 
 def refit_together(
@@ -261,33 +278,73 @@ def _least_of_terms(
     return max((least(polytope, row, evidence.options.solver) for row in needed), default=0.0)
 
 
-def values_in(found: Refit, rows: Sequence[Asked], solver: str) -> BlockValues:
-    """Return the largest greatest and the largest least relevance of some rows."""
-    most, seen = largest_in(found, rows, solver)
-    return BlockValues(most, largest_least_in(found, rows, solver, seen))
+def values_in_each(refits: Sequence[Refit], rows: Sequence[Asked], solver: str) -> list[BlockValues]:
+    """Return the largest greatest and the largest least relevance of some rows in each of several refits."""
+    out = []
+    for found, known in zip(refits, _largest_alike(refits, rows, solver), strict=True):
+        most, seen = largest_in(found, rows, solver) if known is None else known
+        out.append(BlockValues(most, largest_least_in(found, rows, solver, seen)))
+    return out
+
+
+def _largest_alike(
+    refits: Sequence[Refit], rows: Sequence[Asked], solver: str
+) -> Sequence[tuple[float, FloatArray] | None]:
+    """Return what :func:`largest_in` does where small models are pushed in one run; None for the others."""
+    out: list[tuple[float, FloatArray] | None] = [None] * len(refits)
+    used = [i for i, one in enumerate(refits) if one.polytope is not None]
+    functionals = [f for row in rows for f in row.functionals]
+    if find_engine(solver).name != "batch" or not used or not functionals:
+        return out
+    if at_a_time(refits[0].spec) == 1 or not all(f.exact for f in functionals):
+        return out
+    topes = [one.polytope for one in refits if one.polytope is not None]
+    directions = np.vstack([f.directions(topes[0].model.q) for f in functionals])
+    tops = [_tops(functionals, screen(tope, refits[i].solution)) for tope, i in zip(topes, used, strict=True)]
+    count = AHEAD if _are_single(functionals) else None
+    found = push_alike(topes, directions, EXACT, top=np.array(tops), count=count, near=NEAR)
+    for i, one in zip(used, found or (), strict=False):
+        out[i] = max(one.value, 0.0), one.seen
+    return out
 
 
 def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, FloatArray | None]:
     """Return the largest of the rows' greatest relevances, and the points at which the pushes for it ended.
 
-    All directions race in one run, from the largest cheap bound down. Of very many rows only those race that the best
-    model uses most, or is closest to using: the largest of these is hardly less than the largest of all.
+    Of very many rows in a wide set only those race that the best model uses most, or is closest to using.
     """
     if found.polytope is None or not rows:
         return 0.0, None
-    bound = screen(found.polytope, found.solution)
-    q = found.polytope.model.q
-    if len(rows) > MANY_ROWS:
+    if len(rows) > MANY_ROWS and is_wide(found.polytope):
         return _largest_of_few(found, rows, solver), None
+    return largest_over(found.polytope, rows, screen(found.polytope, found.solution), solver)
+
+
+def _tops(functionals: Sequence[Functional], bound: FloatArray) -> FloatArray:
+    """Return what the directions of functionals do not exceed where `bound` limits every variable."""
+    return np.concatenate([abs(f.tops) @ bound[list(f.variables)] for f in functionals])
+
+
+def largest_over(
+    polytope: Polytope, rows: Sequence[Asked], bound: FloatArray, solver: str
+) -> tuple[float, FloatArray | None]:
+    """Return the largest of the rows' greatest values over a set in which `bound` limits every variable.
+
+    Of single columns those race that go farthest as the middle of the set tells, from the largest cheap bound down.
+    """
     exact = [f for row in rows for f in row.functionals if f.exact]
     best, seen = 0.0, None
     if exact:
-        tops = [abs(f.tops) @ bound[list(f.variables)] for f in exact]
-        directions = np.vstack([f.directions(q) for f in exact])
-        top = push_largest(found.polytope, directions, solver, known=np.concatenate(tops))
+        tops = _tops(exact, bound)
+        directions = np.vstack([f.directions(polytope.model.q) for f in exact])
+        some = np.ones(len(directions), dtype=bool)
+        if _are_single(exact) and len(directions) > AHEAD:
+            ahead = farthest(polytope, directions)
+            some = some if ahead is None else worth_it(ahead[None], tops[None], AHEAD, NEAR)[0]
+        top = push_largest(polytope, directions[some], solver, known=tops[some])
         best, seen = max(best, float(top.value)), top.seen
     others = [row for row in rows if not all(f.exact for f in row.functionals)]
-    return max([best, *(greatest(found.polytope, row, solver) for row in others)]), seen
+    return max([best, *(greatest(polytope, row, solver) for row in others)]), seen
 
 
 def _largest_of_few(found: Refit, rows: Sequence[Asked], solver: str) -> float:

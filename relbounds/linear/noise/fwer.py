@@ -26,7 +26,7 @@ from relbounds.linear.noise.blocks import (
     refit_each,
     refit_together,
     together,
-    values_in,
+    values_in_each,
 )
 from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
@@ -297,8 +297,9 @@ def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[B
     if task is not None:
         found = refit_together(evidence, task, columns, values)
     left = [i for i, one in enumerate(found) if one is None]
-    for i, one in zip(left, _refits_with(evidence, own.part, columns, values[left]), strict=True):
-        found[i] = values_in(one, rows, solver)
+    refits = _refits_with(evidence, own.part, columns, values[left])
+    for i, one in zip(left, values_in_each(refits, rows, solver), strict=True):
+        found[i] = one
     return [one for one in found if one is not None]
 
 

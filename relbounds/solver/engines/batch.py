@@ -9,7 +9,7 @@ import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.active_rows import FEW, Smaller, crossed_rows, smaller
-from relbounds.solver.centre import aimed, centred
+from relbounds.solver.centre import ahead_of, aimed, centred
 from relbounds.solver.certificates import repaired
 from relbounds.solver.core import Core, State
 from relbounds.solver.engines.answer import Answer, empty_answer
@@ -113,6 +113,29 @@ def run_centred(
     """Push along `d` from the middle of the set that holds the point `v` (1, q), all in core units."""
     start = aimed(core, centred(core, v, None), np.zeros(len(d), dtype=int), d, None)
     return interior.solve(core, d, start, np.full(len(d), gap), stop=stop)
+
+
+def farthest(polytope: Polytope, directions: np.ndarray) -> np.ndarray | None:
+    """Return about how far each direction goes, as the middle of the set tells; None where it has no room inside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.array([[1.0, 0.1]]), np.ones(1), np.ones(1), np.ones(2))
+    >>> ahead = farthest(Polytope(model, norm=1.5, loss=0.5, start=np.array([1.0, 0.0])), np.eye(2))
+    >>> bool(ahead[0] > ahead[1])
+    True
+    """
+    ready = prepare(polytope)
+    if not (ready.feasible and ready.interior):
+        return None
+    small = smaller(ready.polytope, guess_active(ready))
+    reduced = ready.reduced if small.active.all() else reduce(small.polytope)
+    core, v = reduced.core, reduced.into(ready.reduced.back(ready.v[None, :]))
+    d = directions[:, reduced.free] * reduced.unit
+    found: np.ndarray = ahead_of(core, centred(core, v, None), d, None)[0] + directions @ reduced.origin
+    return found
 
 
 def push_batch(

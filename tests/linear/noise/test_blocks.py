@@ -64,14 +64,14 @@ def test_the_refits_of_a_block_do_not_depend_on_the_number_of_processes():
 def test_the_largest_least_use_of_privileged_noise_is_that_of_all_rows_one_by_one(monkeypatch):
     known = rb.simulate.paper_privileged_set(1, seed=3)
     seen = []
-    whole, refits = fwer.values_in, fwer._refits
+    whole, refits = fwer.values_in_each, fwer._refits
 
     def noted(found, rows, solver):
         values = whole(found, rows, solver)
-        seen.append((found, rows, values.least))
+        seen.extend((one, rows, value.least) for one, value in zip(found, values, strict=True))
         return values
 
-    monkeypatch.setattr(fwer, "values_in", noted)
+    monkeypatch.setattr(fwer, "values_in_each", noted)
     monkeypatch.setattr(fwer, "_refits", lambda shared, _: refits(shared, 6))
     rb.relbounds(
         known.formula, known.data, privileged="slack", residual=3.0, delta=1e-4, seed=3, progress=False
@@ -86,9 +86,14 @@ def test_the_largest_least_use_of_privileged_noise_is_that_of_all_rows_one_by_on
 def test_rows_that_seen_points_use_with_the_other_sign_are_not_pushed_toward_zero(monkeypatch):
     known = rb.simulate.paper_privileged_set(1, seed=3)
     kept, refits = [], fwer._refits
-    whole = fwer.values_in
+    whole = fwer.values_in_each
+
+    def noted(found, rows, solver):
+        kept.extend((one, rows, solver) for one in found)
+        return whole(found, rows, solver)
+
     monkeypatch.setattr(fwer, "_refits", lambda shared, _: refits(shared, 3))
-    monkeypatch.setattr(fwer, "values_in", lambda *args: kept.append(args) or whole(*args))
+    monkeypatch.setattr(fwer, "values_in_each", noted)
     rb.relbounds(known.formula, known.data, privileged="slack", residual=3.0, seed=3, progress=False)
     pushed = []
     push = blocks.push_past

@@ -126,6 +126,10 @@ def measure(
 
 # Data on which the search for what noise reaches is held against all directions: family, features, seed.
 SEARCHED = [
+    ("ordinal", 30, 50_017),
+    ("regression", 40, 50_018),
+    ("binary", 60, 50_019),
+    ("regression", 90, 50_020),
     ("ordinal", 160, 50_010),
     ("regression", 160, 50_011),
     ("binary", 160, 50_012),

@@ -12,7 +12,7 @@ import numpy as np
 
 from relbounds.solver.core import Core
 from relbounds.solver.grams import alike_rows
-from relbounds.solver.stack import Stack
+from relbounds.solver.stack import HALF, Stack
 
 # Sums over the columns of rows that are the same differ by no more than this share of their size.
 SAME = 1e-12
@@ -111,6 +111,11 @@ class ActiveStack(Stack):
         c, first = self.G.shape[1] - len(self.fold.free), self.fold.first
         return self.source[:, :c, first] * self.fold.sign[first]
 
+    @cached_property
+    def rows(self) -> Stack:
+        """The different rows as problems of their own."""
+        return Stack(self.X, None, self.owner)
+
     def take(self, some: np.ndarray | slice) -> Stack:
         """Return the same for some of the directions."""
         if not self._each:
@@ -122,7 +127,7 @@ class ActiveStack(Stack):
         """Return the same problems with other directions, whose problems are given."""
         out = super().of(owner)
         if "X" in self.__dict__:
-            out.__dict__["X"] = self.X
+            out.__dict__["X"], out.__dict__["rows"] = self.X, self.rows.of(owner)
         return out
 
     def columns(self, owner: np.ndarray, place: np.ndarray, unit: np.ndarray) -> Stack:
@@ -155,8 +160,8 @@ class ActiveStack(Stack):
             .astype(D.dtype, copy=False)
         )
         out = np.empty((B, q, q), dtype=D.dtype)
-        rows = Stack(self.X, None, self.owner)
-        out[:, :c, :c] = rows.gram(sums) if self._each else rows.by_half(sums, self.X)
+        few = self._each or c < HALF
+        out[:, :c, :c] = self.rows.gram(sums) if few else self.rows.by_half(sums, self.X)
         for p, first, last in self._runs:
             weighted = (D[first:last, None, :] * self.G[p, c:]).reshape(-1, D.shape[1])
             out[first:last, c:] = np.matmul(weighted, self.G[p].T).reshape(last - first, q - c, q)

@@ -24,7 +24,7 @@ from relbounds.solver.open_ends import Found, Glance, Likely, first_of, likelies
 from relbounds.solver.own_columns import MOST_FOR_FEW, MOST_OF_USE, Few, close_columns, middle_of, narrowed
 from relbounds.solver.priced import priced_core
 from relbounds.solver.race import Race
-from relbounds.solver.stack import HALF, Stack
+from relbounds.solver.stack import Stack
 from relbounds.solver.starts import room_of, strictly
 from relbounds.solver.tolerances import NO_LOSS, TOUCHING
 
@@ -35,8 +35,9 @@ ENTRIES, FEW_VARIABLES, OF_FEW = 25_000, 32, 60_000
 SMALL = 100
 # Rows count as active within this many standard widths of a set, seen from its middle.
 WIDTHS, MOST_ACTIVE = 0.3, 0.6
-# Rows that are the same but for their sign are taken once where that leaves less than this share of the active ones.
-FOLDED = 0.7
+# From so many columns on it is asked which rows are the same but for their sign. They are taken once where that leaves
+# less than this share of the active ones.
+MANY_COLUMNS, FOLDED = 24, 0.7
 # Accuracy of what directions reach, relative to the norm of the best model: what is aimed at, and what must be kept.
 REACHED, LOOSE = 1e-6, 1e-4
 # With more directions than this, those that the best model uses most go first: what they reach settles most others.
@@ -233,7 +234,7 @@ def _sets_of(
     """Return the sets around some models, the rows that each is wide enough to move across their kinks, and a view."""
     near = close_columns(core, proof, d, most)
     # products of few columns are made once for all directions
-    folded = folded_stack(core, stack) if core.q >= HALF else stack
+    folded = folded_stack(core, stack) if core.q >= MANY_COLUMNS else stack
     once = folded if isinstance(folded, FoldedStack) else None
     found = None if near is None else middle_of(core, stack, v, near, proof)
     if found is None:

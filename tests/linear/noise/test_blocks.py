@@ -55,6 +55,36 @@ def test_one_run_gives_what_single_refits_give(monkeypatch, family, formula, tol
         assert one == pytest.approx(other, abs=1e-5)
 
 
+@pytest.mark.parametrize("family", ["ordinal", "regression", "binary"])
+def test_few_directions_of_many_numbers_reach_what_all_of_them_do(monkeypatch, family):
+    drawn = rb.simulate.draw(family, 100, 3, 2, 25, noise=0.6, seed=50_021)
+    kept, whole, pushed = [], fwer._refits, []
+    monkeypatch.setattr(fwer, "_refits", lambda shared, _: kept.append(shared) or whole(shared, 6))
+    rb.relbounds(drawn.formula, drawn.data, seed=0, progress=False)
+    (shared,) = kept
+    assert len(shared.measured) > 20
+    ahead = whole(shared, 6)
+    with monkeypatch.context() as patch:
+        inner = fwer.together
+        patch.setattr(fwer, "together", lambda *rest: replace(inner(*rest), likely=None))
+        every = whole(shared, 6)
+    # one by one
+    monkeypatch.setattr(fwer, "together", lambda *_: None)
+    push = blocks.push_largest
+    monkeypatch.setattr(
+        blocks,
+        "push_largest",
+        lambda tope, d, *rest, **more: pushed.append(len(d)) or push(tope, d, *rest, **more),
+    )
+    singly = whole(shared, 6)
+    assert set(pushed) == {blocks.AHEAD + blocks.NEAR}
+    norm = shared.evidence.norm
+    for few, one, most in zip(ahead, singly, every, strict=True):
+        assert few.largest == pytest.approx(most.largest, abs=1e-5 * norm)
+        assert one.largest == pytest.approx(most.largest, abs=1e-5 * norm)
+        assert few.least == pytest.approx(most.least, abs=1e-5 * norm)
+
+
 def test_the_refits_of_a_block_do_not_depend_on_the_number_of_processes():
     frame = data("ordinal", n=200)
     fits = [rb.relbounds("y ~ a + b + c + d + e", frame, n_jobs=k, seed=2, progress=False) for k in (1, 2)]

@@ -143,19 +143,36 @@ class _Newton:
         return _Direction(dx, dy, dz, dw)
 
 
-def _newton(point: _Point) -> _Newton:
+def _newton(point: _Point, refined: int) -> _Newton:
     problem, capped = point.problem, point.capped
     D = point.z / point.x
     D[capped] += point.w[capped] / point.s[capped]
-    solve = problem.factor(np.maximum(D, FLOOR * problem.size))
+    D = np.maximum(D, FLOOR * problem.size)
+    solve = _refined(problem, D, refined)
     columns = solve(problem.A.T)
     return _Newton(point, solve, columns, small_solver(problem.A @ columns))
 
 
-def interior_point(problem: BoxQP, tol: float, balance: float) -> QPSolution:
+def _refined(problem: BoxQP, D: np.ndarray, times: int) -> Apply:
+    """Return the solver of ``P + diag(D)``, every solution corrected so many times by what it leaves."""
+    solve = problem.factor(D)
+
+    def corrected(v: np.ndarray) -> np.ndarray:
+        x = solve(v)
+        for _ in range(times):
+            whole = x[:, None] if x.ndim == 1 else x
+            product = np.column_stack([problem.P(column) for column in whole.T]) + D[:, None] * whole
+            x = x + solve(v - product.reshape(v.shape))
+        return x
+
+    return corrected if times else solve
+
+
+def interior_point(problem: BoxQP, tol: float, balance: float, refined: int = 0) -> QPSolution:
     """Solve the problem, or raise SolverError.
 
-    `tol` bounds the gap and the largest breach of a stationarity condition, `balance` that of an equality.
+    `tol` bounds the gap and the largest breach of a stationarity condition, `balance` that of an equality; steps are
+    `refined` so many times: with large upper bounds solves that go through the kernel lose digits.
 
     Examples
     --------
@@ -168,7 +185,7 @@ def interior_point(problem: BoxQP, tol: float, balance: float) -> QPSolution:
     best: tuple[float, QPSolution] | None = None
     stuck = 0
     with np.errstate(all="ignore"):
-        for step, point in enumerate(_path(problem)):
+        for step, point in enumerate(_path(problem, refined)):
             accuracy = point.accuracy(tol, balance)
             if not np.isfinite(accuracy):
                 break
@@ -187,14 +204,14 @@ def interior_point(problem: BoxQP, tol: float, balance: float) -> QPSolution:
     raise SolverError(f"The interior point method stopped at accuracy {reached:.2g}.")
 
 
-def _path(problem: BoxQP) -> Iterator[_Point]:
+def _path(problem: BoxQP, refined: int) -> Iterator[_Point]:
     """Yield the points of the method, from the first one on, for as long as its systems can be solved."""
     point = _start(problem)
     count = len(point.x) + len(point.capped)
     while True:
         yield point
         try:
-            newton = _newton(point)
+            newton = _newton(point, refined)
         except (np.linalg.LinAlgError, ValueError):
             return
         here = point.capped

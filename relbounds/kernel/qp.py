@@ -17,6 +17,8 @@ from relbounds.kernel.margins import MarginRows
 
 # How far the equalities may be off, as a share of the tolerance, where that is loose.
 UNBALANCED = 0.01
+# How often a step is corrected where rounding has kept CVXOPT from the accuracy asked for.
+REFINED = 2
 
 
 def solve_box(problem: BoxQP, tol: float, lean: bool = False) -> QPSolution:
@@ -30,17 +32,23 @@ def solve_box(problem: BoxQP, tol: float, lean: bool = False) -> QPSolution:
     >>> solve_box(problem, 1e-9).x.round(6)
     array([1.5, 0.5])
     """
+
+    def own(accuracy: float, refined: int) -> QPSolution:
+        return interior_point(problem, accuracy, max(BALANCE, UNBALANCED * accuracy), refined)
+
     if lean:
         try:
-            return interior_point(problem, tol, max(BALANCE, UNBALANCED * tol))
+            return own(tol, 0)
         except SolverError:
             pass
-    # Past the accuracy that rounding allows, steps make things worse: then what was asked for was too much.
-    for attempt in (tol, 100 * tol):
-        try:
-            return solve_with_cvxopt(problem, attempt)
-        except SolverError:
-            continue
+    # Past the accuracy that rounding allows, steps make things worse: then what was asked for was too much. Refined
+    # steps lose less to rounding than CVXOPT's, and take longer.
+    for accuracy in (tol, 100 * tol):
+        for way in (lambda goal: solve_with_cvxopt(problem, goal), lambda goal: own(goal, REFINED)):
+            try:
+                return way(accuracy)
+            except SolverError:
+                continue
     return solve_with_cvxopt(problem, 10_000 * tol)
 
 

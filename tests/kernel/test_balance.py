@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import relbounds as rb
+from relbounds.errors import SolverError
+from relbounds.kernel import qp
 from relbounds.kernel.fitting import fit_machine
 from relbounds.kernel.margins import Pricing, make_margin_rows
 from relbounds.kernel.options import SvorOptions
@@ -103,3 +105,16 @@ def test_rounding_joins_no_thresholds(order, seed, C):
     options = SvorOptions(order=order, C=C, width=5.0 if C < 100 else 10.0, solver="qp")
     found = fit_machine(X, y, 8, options)
     assert abs(found.optimality.gap) < 1e-4
+
+
+@pytest.mark.parametrize(("order", "seed", "C"), [("implicit", 0, 50.0), ("explicit", 8, 1000.0)])
+def test_refined_steps_reach_what_rounding_keeps_cvxopt_from(monkeypatch, order, seed, C):
+    # with several threads of BLAS CVXOPT ended short of any accuracy here; without it refined steps do all the work
+    def ends(*_):
+        raise SolverError("rounding")
+
+    monkeypatch.setattr(qp, "solve_with_cvxopt", ends)
+    test_rounding_joins_no_thresholds(order, seed, C)
+    with monkeypatch.context() as patch, pytest.raises(SolverError):
+        patch.setattr(qp, "REFINED", 0)
+        test_rounding_joins_no_thresholds(order, seed, C)

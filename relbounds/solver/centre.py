@@ -89,7 +89,8 @@ def ahead_of(core: Core, centre: State, d: np.ndarray, columns: Own | None) -> n
             some = d[:, first : first + step]
             pull = np.einsum("pkq,pqk->pk", some, factor.solve(some.transpose(0, 2, 1)))
             out[:, first : first + step] += np.sqrt(np.maximum(pull, 0.0) * products)
-    return out
+    # where rounding has left nothing to tell by, directions are looked at
+    return np.nan_to_num(out, nan=np.inf)
 
 
 def aimed(core: Core, centre: State, which: np.ndarray, d: np.ndarray, columns: Own | None) -> State:

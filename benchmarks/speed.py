@@ -219,8 +219,7 @@ def report(table) -> None:  # type: ignore[no-untyped-def]
         lines += [
             "",
             f"No fit was to be slower than with the first version. These are: {'; '.join(slower)}. By default noise is "
-            "now fitted again 19 times and pushed along every direction, and the first version permuted single "
-            "features.",
+            "now fitted again 19 times, and the first version permuted single features.",
         ]
     packages = ("relbounds", "numpy", "scipy", "pandas")
     lines += ["", provenance("python benchmarks/speed.py", "0, 1; larger regressions 50000", packages)]

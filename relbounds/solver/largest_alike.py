@@ -76,7 +76,7 @@ def push_alike(
     size = np.array([one.size for one in polytopes])
     centre = centred(core, v, stack)
     bound = np.full((len(v), len(d)), np.inf) if top is None else top
-    some = bound > -np.inf
+    some = np.ones(bound.shape, dtype=bool)
     if count is not None and count < len(d):
         some = worth_it(ahead_of(core, centre, d, stack), bound, count, near)
     owner, number = np.nonzero(some)

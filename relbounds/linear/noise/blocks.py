@@ -144,8 +144,6 @@ class Together:
         Variables that are held at 0 in the sets of equivalent models, though not in the best ones.
     likely : Likely or None
         Which of the directions are pushed; None for all of them.
-    wide : bool
-        Whether the sets are wide.
     """
 
     spec: Spec
@@ -154,7 +152,6 @@ class Together:
     paired: NDArray[np.bool_]
     off: tuple[int, ...] = ()
     likely: Likely | None = None
-    wide: bool = False
 
     @property
     def held(self) -> Model:
@@ -166,7 +163,7 @@ class Together:
     @property
     def entries(self) -> int:
         """The size of one refit's rows for all directions that are pushed, or what counts as that in wide sets."""
-        if self.wide:
+        if self.likely is not None and self.likely.glance is not None:
             return max(WIDE_ENTRIES, self.spec.model.G.size // 2)
         count = len(self.directions)
         return max(1, (count if self.likely is None else min(count, AHEAD)) * len(self.spec.rows))
@@ -208,7 +205,7 @@ def together(
     likely = Likely(AHEAD, NEAR, len(directions), EXACT) if single else None
     if wide:
         likely = Likely(FEW, NEAR, FEW, 0.2 * SHOWN, Glance(LEAD, GLANCE))
-    return Together(spec, tuple(rows), directions, paired, tuple(off), likely, wide)
+    return Together(spec, tuple(rows), directions, paired, tuple(off), likely)
 
 
 def _are_single(functionals: Sequence[Functional]) -> bool:

@@ -210,13 +210,25 @@ def moved(values: FloatArray, moves: Moves) -> FloatArray:
 
     Moving the other side of a product by the inverse map makes thousands of permutations one matrix product.
 
+    Parameters
+    ----------
+    values : array (..., n)
+    moves : Moves
+
+    Returns
+    -------
+    array (..., draws, n)
+
     Examples
     --------
     >>> moved(np.array([1.0, 2.0, 3.0]), make_moves(np.array([[2, 2, 0]]), one_to_one=False))
     array([[3., 0., 3.]])
     """
     if moves.back is not None:
-        return np.take(np.ascontiguousarray(values), moves.back)
+        # places are all there: not looking at each takes a third of the time
+        return np.take(np.ascontiguousarray(values), moves.back, axis=-1, mode="clip")
+    if values.ndim > 1:
+        return np.stack([moved(one, moves) for one in values])
     draws, n = moves.maps.shape
     place = (np.arange(draws)[:, None] * n + moves.maps).ravel()
     sums: FloatArray = np.bincount(place, np.tile(values, draws), draws * n).astype(float)

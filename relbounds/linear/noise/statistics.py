@@ -30,6 +30,8 @@ EVEN = 1e-10
 SLIGHT = 1e-3
 # Numbers that one chunk of statistics may hold: a matter of memory (8 MB) and of nothing else.
 CHUNK = 1_000_000
+# Bytes of products of single columns that are made at once: what is made of them finds them in the processor's cache.
+CACHED = 2_000_000
 # Columns of a term above which its information uses the mean weight: pairs of columns grow with the square.
 WIDE = 40
 # In single precision information below this share of what it is on average is not known well enough.
@@ -302,6 +304,9 @@ def score_values(terms: Terms, given: Moved, seen: Seen | None = None) -> FloatA
     out = np.zeros((draws, terms.count))
     if given.idle:
         return out
+    if seen is None and s == 1 and terms.widths.max(initial=0) <= 1:
+        out[:, terms.widths > 0] = single_values(terms.columns, given)
+        return out
     if seen is None and draws * s * (1 + m) * terms.columns.shape[1] <= CHUNK:
         seen = see(terms.columns, given)
     for width in np.unique(terms.widths[terms.widths > 0]):
@@ -315,6 +320,41 @@ def score_values(terms: Terms, given: Moved, seen: Seen | None = None) -> FloatA
             u = own.residuals.reshape(draws, s, len(some), width)
             V = _information(terms.columns, places, (len(some), int(width)), given, own)
             out[:, some] = to_normal(quadratic(u.transpose(0, 2, 1, 3).reshape(draws, len(some), q), V), q)
+    return out
+
+
+def single_values(X: FloatArray, given: Moved) -> FloatArray:
+    """Return the statistics of single columns beside one linear predictor, as `score_values` does.
+
+    All that columns are multiplied with stands in one array, of so many draws that the products stay in the cache.
+
+    Examples
+    --------
+    >>> from relbounds.linear.noise.moves import stay
+    >>> from relbounds.linear.noise.smooth import Response, fit_smooth
+    >>> y = np.array([0, 0, 1, 1, 0, 1])
+    >>> given = Moved(make_loads(fit_smooth(Response("binary", y))), stay(6))
+    >>> single_values(make_terms([y.astype(float)]).columns, given).round(3)
+    array([[2.449]])
+    """
+    loads = given.loads
+    n, D = X.shape
+    own = np.ascontiguousarray(np.concatenate([loads.residuals, loads.cross[:, 0]], axis=1).T)
+    uneven = None if loads.varying is None else loads.varying[:, 0, 0]
+    squares = X**2 if uneven is not None else X
+    base = loads.mean[0, 0] * (1 + FLOOR)
+    out = np.empty((given.draws, D))
+    step = max(1, min(given.draws, CACHED // (len(own) * D * X.itemsize)))
+    room = np.empty((len(own) * step, D), X.dtype)
+    for first in range(0, given.draws, step):
+        moves = given.moves.take(slice(first, first + step))
+        products = np.matmul(moved(own, moves).reshape(-1, n), X, out=room[: len(own) * moves.draws])
+        score, cross = products[: moves.draws], products[moves.draws :].reshape(-1, moves.draws, D)
+        taken = np.square(cross, out=cross).sum(axis=0)
+        information = base - taken if uneven is None else moved(uneven, moves) @ squares + (base - taken)
+        if X.dtype == np.float32:
+            information[information < KNOWN * base] = np.nan
+        out[first : first + step] = np.abs(score) / np.sqrt(np.maximum(information, 1e-300))
     return out
 
 

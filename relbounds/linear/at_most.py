@@ -33,7 +33,7 @@ VERY_MANY, SMALL = 1000, 0.02
 # proof takes four times as long and four times as many ends need one of their own.
 TIMES = 2.0
 # Directions per task: fixed, so that the pieces of work do not depend on the number of workers.
-CHUNK = 32
+CHUNK = 64
 
 BOUNDS = ("lower", "upper", "signed_lower", "signed_upper", "gap", "at_most")
 # Proved limits of a row: no model of the set has less than minus the first, or more than the second.

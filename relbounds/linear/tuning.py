@@ -36,8 +36,8 @@ TUBES = (0.0, 0.1, 0.25, 0.5)
 LARGEST_TUNED = 5000
 # Beyond this many, the path of C begins where that of a stratified subsample does.
 LARGEST_PATH = 20_000
-# With more columns than this a fold's models are fitted by themselves.
-MANY_COLUMNS = 160
+# With more columns than this, and more observations, a fold's models are fitted by themselves.
+MANY_COLUMNS, MANY_ROWS = 160, 2000
 # Scores that differ by less than this are the same: rounding decides nothing.
 SAME_SCORE = 1e-9
 
@@ -176,9 +176,9 @@ class Scored:
     ) -> tuple[Scored, list[list[Any]]]:
         """Return the same with the scores of further places of each kind's path, and what other jobs find."""
         folds = self.dealt.numbers
-        # folds of many columns gain nothing from one another: apart, processes can share them
-        wide = self.dealt.design.X.shape[1] > MANY_COLUMNS
-        parts = [(f,) for f in folds] if wide else [tuple(folds)]
+        # large folds of many columns gain nothing from one another: apart, processes can share them
+        n, d = self.dealt.design.X.shape
+        parts = [(f,) for f in folds] if d > MANY_COLUMNS and n > MANY_ROWS else [tuple(folds)]
         tasks = [(k, tuple(places), part) for k, places in enumerate(asked) if len(places) for part in parts]
         # the longest first, so that processes end together: with implicit order an observation has more rows
         tasks.sort(key=lambda task: self.kinds[task[0]].order != "implicit")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core
+from relbounds.solver.folded_stack import folded_stack
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
 from relbounds.solver.priced import accurate, priced_core, priced_start
@@ -19,6 +22,44 @@ from relbounds.solver.working_rows import MANY, WorkingRows
 
 # The least price of a variable that is counted with, in units of half its penalty.
 TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Refits:
+    """Many models of one shape, each with some columns of its own, and their rows, made once for all that is asked.
+
+    Parameters
+    ----------
+    model : Model
+        What the models have in common.
+    columns : Columns
+        The columns of the loss rows that each model has of its own.
+
+    Examples
+    --------
+    >>> from relbounds.solver.model import make_model
+    >>> model = make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.ones(2))
+    >>> Refits(model, Columns(np.array([[0]]), np.array([[[2.0]]]))).stack.G.tolist()
+    [[[2.0], [1.0]]]
+    """
+
+    model: Model
+    columns: Columns
+
+    @cached_property
+    def reduced(self) -> Reduced:
+        """The model in core units."""
+        return priced_core(self.model)
+
+    @cached_property
+    def stack(self) -> Stack:
+        """The rows of every model in core units."""
+        return stacked(self.reduced, self.columns)
+
+    @cached_property
+    def folded(self) -> Stack:
+        """The same with each different row once, where few are different."""
+        return folded_stack(self.reduced.core, self.stack)
 
 
 @dataclass(frozen=True)
@@ -44,7 +85,7 @@ class BestRefitted:
     value: np.ndarray
 
 
-def best_refitted(model: Model, C: float, columns: Columns, near: np.ndarray | None = None) -> BestRefitted:
+def best_refitted(refits: Refits, C: float, near: np.ndarray | None = None) -> BestRefitted:
     """Return the best models, for several calls of :func:`~relbounds.solver.refitted.push_refitted` with other budgets.
 
     A model `near` all of them, as the one of the columns that are replaced, tells which of many rows need be looked at.
@@ -54,19 +95,18 @@ def best_refitted(model: Model, C: float, columns: Columns, near: np.ndarray | N
     >>> from relbounds.linear.plain import plain_model
     >>> from relbounds.linear.families import make_rows
     >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
-    >>> best_refitted(model, 1.0, Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))).v.shape
+    >>> best_refitted(Refits(model, Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))), 1.0).v.shape
     (1, 2)
     """
-    reduced = priced_core(model)
-    stack = stacked(reduced, columns)
+    reduced, stack = refits.reduced, refits.stack
     if near is None or reduced.core.rows < MANY:
         return best_of(reduced, stack, C)
     v = reduced.into(near)
-    v[np.unique(reduced.columns(columns).index)] = 0.0
+    v[np.unique(reduced.columns(refits.columns).index)] = 0.0
     return _near(reduced, stack, C, v)
 
 
-def spent(model: Model, C: float, columns: Columns, best: BestRefitted) -> tuple[np.ndarray, ...]:
+def spent(refits: Refits, C: float, best: BestRefitted) -> tuple[np.ndarray, ...]:
     """Return what the best models spend: norms, losses and objectives.
 
     Examples
@@ -74,12 +114,11 @@ def spent(model: Model, C: float, columns: Columns, best: BestRefitted) -> tuple
     >>> from relbounds.linear.plain import plain_model
     >>> from relbounds.linear.families import make_rows
     >>> model = plain_model(np.array([[-1.0], [1.0]]), make_rows(np.array([1, 2]), "binary"))
-    >>> columns = Columns(np.array([[0]]), np.array([[[1.0, 1.0]]]))
-    >>> [abs(x.round(4)).tolist() for x in spent(model, 1.0, columns, best_refitted(model, 1.0, columns))]
+    >>> two = Refits(model, Columns(np.array([[0]]), np.array([[[1.0, 1.0]]])))
+    >>> [abs(x.round(4)).tolist() for x in spent(two, 1.0, best_refitted(two, 1.0))]
     [[1.0], [0.0], [0.5]]
     """
-    reduced = priced_core(model)
-    return spent_by(reduced.core, stacked(reduced, columns), C, best.v)
+    return spent_by(refits.reduced.core, refits.stack, C, best.v)
 
 
 def spent_by(core: Core, stack: Stack, C: float, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -188,10 +227,11 @@ def screened(core: Core, proof: Proof, d: np.ndarray) -> np.ndarray:
     s, out = core.pen.size, np.full((len(proof.left), len(d)), np.inf)
     half = 0.5 * core.pen
     sole = ~d[:, s:].any(axis=1)
-    d = d[sole, :s]
+    # as a rule a direction is a variable or two of very many
+    few = csr_array(d[sole, :s])
     least = TINY * half
     with np.errstate(all="ignore"):
-        most = np.maximum(d, 0.0) @ (1.0 / np.maximum(half - proof.pushed, least)).T
-        most += np.maximum(-d, 0.0) @ (1.0 / np.maximum(half + proof.pushed, least)).T
+        most = few.maximum(0) @ (1.0 / np.maximum(half - proof.pushed, least)).T
+        most += (-few).maximum(0) @ (1.0 / np.maximum(half + proof.pushed, least)).T
     out[:, sole] = proof.left[:, None] * most.T
     return out

@@ -11,13 +11,12 @@ from collections.abc import Callable
 import numpy as np
 
 from relbounds.solver.columns import Columns
+from relbounds.solver.factors import Factor
 from relbounds.solver.grams import Grams
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, is_lossless
 from relbounds.solver.tolerances import FAR, PROMISED, ROUNDING
 
-# Rows that are looked at in one go where no product asks for all: a matter of memory and of nothing else.
-ROWS = 50_000
 # Entries of the free variables' columns, times directions, up to which these are multiplied as they are.
 FEW_PRODUCTS = 500_000
 
@@ -318,8 +317,8 @@ def _balance(
             with np.errstate(all="ignore"):
                 room = np.where(ceiling > 0, beta * np.maximum(ceiling - beta, 0.0) / ceiling, 0.0)
         lack = aim + beta @ Gf + alpha @ Af
-        M = np.tril(grams[0](room) + grams[1](alpha))
-        M += np.tril(M, -1).transpose(0, 2, 1)
+        M = np.triu(grams[0](room) + grams[1](alpha))
+        M += np.triu(M, 1).transpose(0, 2, 1)
         x = _solve_each(M, -lack)
         beta = np.clip(beta + room * (x @ Gf.T), 0.0, ceiling)
         alpha = np.maximum(alpha + alpha * (x @ Af.T), 0.0)
@@ -380,11 +379,13 @@ def _mend(
         beta, alpha, ceiling = duals.beta[b].copy(), duals.alpha[b].copy(), price[b] * model.c
         with np.errstate(all="ignore"):
             room = np.where(ceiling > 0, beta * np.maximum(ceiling - beta, 0.0) / ceiling, 0.0)
-        M = (G.T * room) @ G + (A.T * alpha) @ A
-        unit = 1.0 / np.sqrt(np.maximum(M.diagonal(), 1e-300))
-        inverse = np.linalg.pinv(M * unit[:, None] * unit, rcond=1e-13, hermitian=True)
+        # a product of a matrix with itself takes half the work
+        root, hard = np.sqrt(room)[:, None] * G, np.sqrt(alpha)[:, None] * A
+        factor = Factor((root.T @ root + hard.T @ hard)[None])
         for _ in range(3):
-            x = unit * (inverse @ (unit * (goal - beta @ G - alpha @ A)))
+            x = factor.solve((goal - beta @ G - alpha @ A)[None, :, None])[0, :, 0]
+            if not np.isfinite(x).all():  # no row has room
+                break
             beta = np.clip(beta + room * (G @ x), 0.0, ceiling)
             alpha = np.maximum(alpha + alpha * (A @ x), 0.0)
         which.append(b)
@@ -429,7 +430,7 @@ def _limits(polytope: Polytope, free: np.ndarray) -> np.ndarray:
     p, l, B = polytope.budgets
     with np.errstate(all="ignore"):
         slack = np.where(model.c > 0, B[-1] / l[-1] / model.c, np.inf)
-        step = _most_a_unit(model.G, model.penalty) * (B[0] / p[0])
+        step = model.most_a_unit * (B[0] / p[0])
     single = (model.G[:, free] != 0).sum(axis=1) == 1
     out = np.empty(free.size)
     for i, j in enumerate(free):
@@ -438,15 +439,4 @@ def _limits(polytope: Polytope, free: np.ndarray) -> np.ndarray:
             of = single & (sign * model.G[:, j] > 0)
             ends.append(np.max((model.h - slack - step)[of] / np.abs(model.G[of, j]), initial=-np.inf))
         out[i] = max(-ends[0], -ends[1])
-    return out
-
-
-def _most_a_unit(G: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-    """Return how far each row moves at most where penalised variables use up one unit of the norm."""
-    paid = penalty > 0
-    out = np.empty(len(G))
-    # some rows at a time: they may be millions
-    for first in range(0, len(G), ROWS):
-        some = slice(first, first + ROWS)
-        out[some] = np.max(np.abs(G[some, paid]) / penalty[paid], axis=1, initial=0.0)
     return out

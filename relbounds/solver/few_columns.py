@@ -24,8 +24,9 @@ WIDE = 100
 # So are those with no more than this many, or whose start uses more than this share of them.
 MANY, FEW_OF_MANY = 60, 0.2
 # Columns that join for one direction at a time, more where there are few directions, up to so many in all; and
-# directions worked on together: each brings columns of its own.
-JOINING, JOINING_IN_ALL, TOGETHER = 15, 120, 32
+# directions worked on together: each brings columns of its own. Those that end as soon as something is proved of them
+# hardly meet any, so that more of them go together.
+JOINING, JOINING_IN_ALL, TOGETHER, TOGETHER_TO_PROVE = 15, 120, 32, 64
 # Columns pulled at by this share of what they are held by join along with those pulled at by more.
 CLOSE = 0.9
 # With this many times more columns than rows hardly two directions have a use for the same ones: then only so many are
@@ -205,7 +206,8 @@ def on_few_columns(
     duals = Duals(np.empty((count, B.size)), np.empty((count, model.h.size)), np.empty((count, model.a.size)))
     needed = needed_columns(polytope) if first is None else needed_columns(polytope) | first
     shared, apart = needed, is_much_wider(polytope)
-    step = FEW_TOGETHER if apart else TOGETHER
+    together = TOGETHER if settled is None else TOGETHER_TO_PROVE
+    step = FEW_TOGETHER if apart else together
     wider = settled is None and model.q > model.h.size + model.a.size
     most = MOST_IF_WIDER if wider else MOST_OF_USE
     for begin in range(0, count, step):

@@ -6,21 +6,22 @@ there is none; every model has columns of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.best_refitted import BestRefitted, best_refitted, stacked
-from relbounds.solver.columns import Columns
+from relbounds.solver.best_refitted import BestRefitted, Refits, best_refitted
 from relbounds.solver.core import Core
 from relbounds.solver.folded_stack import folded_stack
 from relbounds.solver.model import Model
 from relbounds.solver.own_columns import take_few
 from relbounds.solver.priced import accurate, priced_core, priced_start, start_each, toward
 from relbounds.solver.pricing import (
+    CLOSE,
     FEW_MORE,
     FIRST,
+    HANDED_ON,
     IDLE,
     JOINING_ROUGHLY,
     LOOKING,
@@ -28,6 +29,7 @@ from relbounds.solver.pricing import (
     SHORT,
     join_columns,
     more_than_few,
+    without_loss,
 )
 from relbounds.solver.reduced import Reduced
 from relbounds.solver.stack import Stack
@@ -83,10 +85,10 @@ def pulled_first(each: Each, count: int = FIRST) -> np.ndarray:
     return out
 
 
-def fit_each(each: Each, gap: float) -> FoundEach:
-    """Return the best models, up to a gap that is a share of the objective."""
+def fit_each(each: Each, gap: float, first: np.ndarray | None = None) -> FoundEach:
+    """Return the best models, up to a gap that is a share of the objective; `first` (B, s) are columns to begin with."""
     core, B, s = each.core, each.C.size, each.core.pen.size
-    chosen, v = pulled_first(each), np.tile(each.begin, (B, 1))
+    chosen, v = pulled_first(each) if first is None else first.copy(), np.tile(each.begin, (B, 1))
     warm, share = np.zeros(B, dtype=bool), np.full(B, max(gap, LOOKING))
     found = FoundEach(v, np.empty((B, core.rows)), np.empty((B, core.a.size)), np.zeros((B, core.q)))
     left = np.arange(B)
@@ -171,6 +173,39 @@ def fit_priced(reduced: Reduced, C: float, prices: np.ndarray, gap: float) -> np
     return reduced.back(fit_each(each, gap).v)
 
 
+def fit_paths(model: Model, path: np.ndarray, prices: np.ndarray, gap: float) -> np.ndarray:
+    """Return the best models (B, C, q) along a path of C for each of several sets of row prices (B, R).
+
+    From the smallest C up, all sets at once: what each has a use for at one C it begins with at the next. Where a model
+    leaves no loss to speak of it is the best one at every larger C as well.
+    """
+    reduced = priced_core(replace(model, c=prices.max(axis=0)))
+    core, s = reduced.core, reduced.core.pen.size
+    stack = folded_stack(core, Stack(core.G.T[None], None, np.zeros(len(prices), dtype=int)))
+    own = prices[:, reduced.rows] * reduced.height
+    own = np.maximum(own, LEFT_OUT * own.mean(axis=1, keepdims=True))
+    out = np.zeros((len(prices), path.size, model.q))
+    left, first = np.arange(len(prices)), None
+    for i in np.argsort(path, kind="stable"):
+        C = float(path[i])
+        each = Each(core, stack.take(left), np.full(left.size, C), own[left], begin_of(reduced, C))
+        found = fit_each(each, gap, first)
+        out[left, i] = reduced.back(found.v)
+        pull = np.abs(found.pushed[:, :s]) / (0.5 * core.pen)
+        first = np.zeros((left.size, s), dtype=bool)
+        np.put_along_axis(first, np.argsort(-pull, axis=1, kind="stable")[:, :HANDED_ON], True, axis=1)
+        first &= pull > CLOSE
+        still = np.ones(left.size, dtype=bool)
+        for k, b in enumerate(left):
+            lossless = without_loss(model, prices[b], out[b, i], SHORT * gap)
+            if lossless is not None:
+                out[b, path >= C], still[k] = lossless, False
+        left, first = left[still], first[still]
+        if not left.size:
+            break
+    return out
+
+
 def begin_of(reduced: Reduced, C: float) -> np.ndarray:
     """Return a point that leaves hard rows room."""
     one = np.ones(1)
@@ -178,14 +213,11 @@ def begin_of(reduced: Reduced, C: float) -> np.ndarray:
     return found
 
 
-def best_each(model: Model, C: float, columns: Columns, near: np.ndarray | None = None) -> BestRefitted:
+def best_each(refits: Refits, C: float, near: np.ndarray | None = None) -> BestRefitted:
     """Return the best of models that differ in some columns (:func:`best_refitted`), on few columns each where many."""
-    reduced = priced_core(model)
-    if not (more_than_few(model) and fits_each(reduced)):
-        return best_refitted(model, C, columns, near)
-    core, stack = reduced.core, stacked(reduced, columns)
-    begin = begin_of(reduced, C)
-    found = fit_each(
-        Each(core, folded_stack(core, stack), np.full(len(columns), C), None, begin), 0.1 * OPTIMAL
-    )
+    reduced = refits.reduced
+    if not (more_than_few(refits.model) and fits_each(reduced)):
+        return best_refitted(refits, C, near)
+    core, count, begin = reduced.core, len(refits.columns), begin_of(reduced, C)
+    found = fit_each(Each(core, refits.folded, np.full(count, C), None, begin), 0.1 * OPTIMAL)
     return BestRefitted(found.v, begin[None, :], found.pushed, found.beta @ core.h + found.alpha @ core.a)

@@ -56,6 +56,11 @@ class FoldedStack(Stack):
 
     fold: Fold = field(kw_only=True)
 
+    def some(self, problems: np.ndarray) -> FoldedStack:
+        """Return some of the problems, each its own direction."""
+        G = self.G if len(problems) == len(self.G) else self.G[problems]
+        return replace(self, G=G, owner=np.arange(len(G)))
+
     def columns(self, owner: np.ndarray, place: np.ndarray, unit: np.ndarray) -> Stack:
         """Return the rows of some problems in penalised columns of their own and all free ones."""
         c = place.shape[1] - len(self.fold.free)
@@ -76,14 +81,15 @@ class FoldedStack(Stack):
         return np.hstack([super().times_t(self.fold.sums(y * self.fold.sign)), y @ self.fold.free.T])
 
     def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
-        """Return the lower triangles of ``G' diag(D_b) G`` for every direction, shape (B, q, q)."""
+        """Return the upper triangles of ``G' diag(D_b) G`` for every direction, shape (B, q, q)."""
         c, free = self.G.shape[1], self.fold.free
         out = np.zeros((len(D), c + len(free), c + len(free)), dtype=D.dtype)
         out[:, :c, :c] = super().gram(self.fold.sums(D))
         weighted = D[:, None, :] * free
         out[:, c:, c:] = weighted @ free.T
         weighted *= self.fold.sign
-        out[:, c:, :c] = np.matmul(self.fold.sums(weighted), self.G[self.owner].transpose(0, 2, 1))
+        across = np.matmul(self.fold.sums(weighted), self.G[self.owner].transpose(0, 2, 1))
+        out[:, :c, c:] = across.transpose(0, 2, 1)
         return out
 
 
@@ -151,7 +157,7 @@ class ActiveStack(Stack):
         self.X[:, some] = 0.0
 
     def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
-        """Return the lower triangles of ``G' diag(D_b) G`` for every direction, shape (B, q, q)."""
+        """Return the upper triangles of ``G' diag(D_b) G`` for every direction, shape (B, q, q)."""
         B, q, c, U = len(D), self.G.shape[1], *self.X.shape[1:]
         place = self.which[self.owner] + U * np.arange(B)[:, None]
         sums = (
@@ -164,7 +170,8 @@ class ActiveStack(Stack):
         out[:, :c, :c] = self.rows.gram(sums) if few else self.rows.by_half(sums, self.X)
         for p, first, last in self._runs:
             weighted = (D[first:last, None, :] * self.G[p, c:]).reshape(-1, D.shape[1])
-            out[first:last, c:] = np.matmul(weighted, self.G[p].T).reshape(last - first, q - c, q)
+            across = np.matmul(weighted, self.G[p].T).reshape(last - first, q - c, q)
+            out[first:last, :, c:] = across.transpose(0, 2, 1)
         return out
 
 

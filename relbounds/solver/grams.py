@@ -105,8 +105,8 @@ def _run(rows: np.ndarray) -> np.ndarray | slice:
 
 
 def _block(rows: np.ndarray | slice, columns: np.ndarray) -> Block:
-    # the lower triangle row by row: a run of products belongs into a run of its row
-    second, first = np.tril_indices(columns.size)
+    # the upper triangle row by row: a run of products belongs into a run of its row
+    first, second = np.triu_indices(columns.size)
     return Block(rows, columns, columns[first], columns[second])
 
 
@@ -145,7 +145,7 @@ class Folded:
         return self.grams.matrix, S, R, weighted @ self.last.T
 
     def __call__(self, D: np.ndarray) -> np.ndarray:
-        """Return the Gram matrices, the lower triangle of them."""
+        """Return the Gram matrices, the upper triangle of them."""
         D = D[:, self.order]
         t, k = len(self.last), self.grams.matrix.shape[1]
         inner = self.grams(np.add.reduceat(D, self.starts, axis=1))
@@ -154,7 +154,8 @@ class Folded:
         out = np.zeros((len(D), k + t, k + t), dtype=D.dtype)
         out[:, :k, :k] = inner
         weighted = D[:, None, :] * self.last
-        out[:, k:, :k] = np.add.reduceat(weighted, self.starts, axis=2) @ self.grams.matrix
+        across = np.add.reduceat(weighted, self.starts, axis=2) @ self.grams.matrix
+        out[:, :k, k:] = across.transpose(0, 2, 1)
         out[:, k:, k:] = weighted @ self.last.T
         return out
 
@@ -215,7 +216,7 @@ def alike_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] 
 
 
 def places_of(columns: np.ndarray) -> list[tuple[Any, Any]]:
-    """Return where the products of some columns belong among those of all, and which of them; lower triangle at least.
+    """Return where the products of some columns belong among those of all, and which of them; upper triangle at least.
 
     Slices of runs cost a fraction of what single entries do.
 
@@ -231,7 +232,19 @@ def places_of(columns: np.ndarray) -> list[tuple[Any, Any]]:
         return [(np.ix_(columns, columns), np.s_[:, :])]
     own = [slice(i, j) for i, j in pairwise(ends)]
     whole = [slice(int(columns[one.start]), int(columns[one.stop - 1]) + 1) for one in own]
-    return [((whole[i], whole[j]), (own[i], own[j])) for i in range(len(own)) for j in range(i + 1)]
+    return [((whole[i], whole[j]), (own[i], own[j])) for i in range(len(own)) for j in range(i, len(own))]
+
+
+def runs_of_pairs(q: int) -> list[slice]:
+    """Return where the pairs of each of q columns with itself and the later ones stand among all pairs.
+
+    Examples
+    --------
+    >>> runs_of_pairs(2)
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    starts = np.cumsum([0, *range(q, 0, -1)]).tolist()
+    return [slice(first, last) for first, last in pairwise(starts)]
 
 
 def scaled(matrix: np.ndarray, by: np.ndarray) -> np.ndarray:
@@ -268,7 +281,7 @@ def _weighted(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 class Grams:
-    """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once; only the lower triangle is filled.
+    """``matrix' diag(D_b) matrix`` for many weight vectors ``D_b`` at once; only the upper triangle is filled.
 
     For few columns all products of two columns are made once, and one matrix product serves every weight vector;
     for many columns each weight vector has a rank-k update of its own, in single precision where the weights are.
@@ -276,8 +289,8 @@ class Grams:
     Examples
     --------
     >>> import numpy as np
-    >>> np.tril(Grams(np.array([[1.0, 2.0]]))(np.array([[4.0]]))).tolist()
-    [[[4.0, 0.0], [8.0, 16.0]]]
+    >>> np.triu(Grams(np.array([[1.0, 2.0]]))(np.array([[4.0]]))).tolist()
+    [[[4.0, 8.0], [0.0, 16.0]]]
     """
 
     def __init__(self, matrix: np.ndarray, fold: bool = True) -> None:
@@ -339,22 +352,22 @@ class Grams:
         return out
 
     def _put(self, D: np.ndarray, out: np.ndarray) -> None:
-        """Add the lower triangles of the Gram matrices to `out`."""
+        """Add the upper triangles of the Gram matrices to `out`."""
         assert self.blocks is not None
         whole = out.reshape(len(out), out.shape[1] ** 2)
         for block in self.blocks:
             flat = self._of(block, D)
             if block.columns.size == out.shape[1]:
-                for i in range(out.shape[1]):
-                    out[:, i, : i + 1] += flat[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
+                for i, run in enumerate(runs_of_pairs(out.shape[1])):
+                    out[:, i, i:] += flat[:, run]
             else:
                 # there and back is several times quicker than adding in place
-                place = block.second * out.shape[1] + block.first
+                place = block.first * out.shape[1] + block.second
                 flat += whole.take(place, axis=1)
                 whole[:, place] = flat
 
     def add(self, D: np.ndarray, out: np.ndarray) -> None:
-        """Add the Gram matrices to `out`, shape (len(D), q, q); at least the lower triangle."""
+        """Add the Gram matrices to `out`, shape (len(D), q, q); at least the upper triangle."""
         if len(self.matrix) < FEW_ROWS:
             if self.blocks is None:
                 self.blocks = blocks_of(self.matrix)

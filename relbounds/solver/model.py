@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+
+# Rows that are looked at in one go where no product asks for all: a matter of memory and of nothing else.
+ROWS = 50_000
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,16 @@ class Model:
         """The largest margin asked for, by loss rows or hard ones; 1 where none asks for any."""
         largest = max(float(np.max(np.abs(x), initial=0.0)) for x in (self.h, self.a))
         return largest if largest > 0 else 1.0
+
+    @cached_property
+    def most_a_unit(self) -> np.ndarray:
+        """How far each loss row moves at most where penalised variables use up one unit of the norm."""
+        paid, out = self.penalty > 0, np.empty(len(self.G))
+        # some rows at a time: they may be millions
+        for first in range(0, len(self.G), ROWS):
+            some = slice(first, first + ROWS)
+            out[some] = np.max(np.abs(self.G[some, paid]) / self.penalty[paid], axis=1, initial=0.0)
+        return out
 
     def hinge(self, v: np.ndarray) -> np.ndarray:
         """Return ``max(0, h - G v)``, the slack each row needs at `v`."""

@@ -12,7 +12,7 @@ from relbounds.solver.certificates import dual_bound
 from relbounds.solver.core import State
 from relbounds.solver.engines.simplex import least_objective
 from relbounds.solver.few_columns import model_with
-from relbounds.solver.few_each import fit_priced, fits_each
+from relbounds.solver.few_each import fit_paths, fit_priced, fits_each
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.priced import accurate, priced_core, priced_start
@@ -144,7 +144,7 @@ def fit_folds(model: Model, Cs: Sequence[float], prices: np.ndarray, gap: float 
 
     One fold of a cross-validation is one row of `prices`: the prices of the model, and 0 for rows left out.
     All C of a fold, and all folds of a small model, are worked on together, only as exactly as choosing among them
-    needs, and nothing is proved of them.
+    needs, and nothing is proved of them. With many columns it is the folds alone, one C after the other.
 
     Parameters
     ----------
@@ -175,6 +175,8 @@ def fit_folds(model: Model, Cs: Sequence[float], prices: np.ndarray, gap: float 
     """
     prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
     path = np.asarray(Cs, dtype=float)
+    if more_than_few(model) and prices.size <= TOGETHER and fits_each(priced_core(model)):
+        return fit_paths(model, path, prices, gap)
     out = np.empty((len(prices), path.size, model.q))
     if model.h.size >= MANY and len(prices) > 1 and not more_than_few(model):
         whole = np.tile(prices.max(axis=0), (path.size, 1))

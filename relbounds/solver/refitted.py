@@ -13,16 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.best_refitted import BestRefitted, Proof, best_of, proved, screened, spent_by, stacked
+from relbounds.solver.best_refitted import BestRefitted, Proof, Refits, best_of, proved, screened, spent_by
 from relbounds.solver.centre import ahead_of, aimed, centred
-from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core, State
-from relbounds.solver.folded_stack import ActiveStack, FoldedStack, folded_stack
-from relbounds.solver.model import Model
+from relbounds.solver.folded_stack import ActiveStack, FoldedStack
 from relbounds.solver.newton import factor_of
 from relbounds.solver.open_ends import Found, Glance, Likely, first_of, likeliest
 from relbounds.solver.own_columns import MOST_FOR_FEW, MOST_OF_USE, Few, close_columns, middle_of, narrowed
-from relbounds.solver.priced import priced_core
 from relbounds.solver.race import Race
 from relbounds.solver.stack import Stack
 from relbounds.solver.starts import room_of, strictly
@@ -81,9 +78,8 @@ class Refitted:
 
 
 def push_refitted(
-    model: Model,
+    refits: Refits,
     C: float,
-    columns: Columns,
     budgets: Budgets,
     directions: np.ndarray,
     paired: np.ndarray,
@@ -95,12 +91,10 @@ def push_refitted(
 
     Parameters
     ----------
-    model : Model
-        What the models have in common; without a linear loss, and without bounds but for variables that are held.
+    refits : Refits
+        The models: without a linear loss, and without bounds but for variables that are held.
     C : float
         Price of the loss.
-    columns : Columns
-        The columns of the loss rows that each model has of its own.
     budgets : callable
         ``budgets(penalty, loss, objective)`` of the best models gives ``(p, l, B)``, `B` with one row a model.
     directions : ndarray, shape (k, q)
@@ -116,19 +110,18 @@ def push_refitted(
     --------
     >>> from relbounds.linear.plain import plain_model
     >>> from relbounds.linear.families import make_rows
+    >>> from relbounds.solver.columns import Columns
     >>> X = np.array([[-1.0, 0.3], [1.0, 0.1], [-1.0, -0.2], [1.0, -0.3]])
     >>> model = plain_model(X, make_rows(np.array([1, 2, 1, 2]), "binary"))
     >>> own = np.array([[[-0.3, 0.1, 0.2, -0.3]], [[-0.3, -0.2, -0.1, 0.1]]])
-    >>> columns = Columns(np.array([[1], [1]]), own)
+    >>> refits = Refits(model, Columns(np.array([[1], [1]]), own))
     >>> def budgets(penalty, loss, objective):
     ...     return np.eye(2)[0], np.eye(2)[1], 1.1 * np.column_stack([penalty, np.maximum(loss, 0.1)])
-    >>> found = push_refitted(model, 1.0, columns, budgets, np.array([[0, 1.0, 0], [0, -1, 0]]), np.array([True, True]))
+    >>> found = push_refitted(refits, 1.0, budgets, np.array([[0, 1.0, 0], [0, -1, 0]]), np.array([True, True]))
     >>> found.largest.round(4)
     array([0.1348, 0.1457])
     """
-    reduced = priced_core(model)
-    stack = stacked(reduced, columns)
-    P = len(columns)
+    model, reduced, stack, P = refits.model, refits.reduced, refits.stack, len(refits.columns)
     best = best_of(reduced, stack, C) if best is None else best
     core, v = reduced.core, best.v
     penalty, loss, objective = spent_by(core, stack, C, v)
@@ -148,8 +141,8 @@ def push_refitted(
             continue
         # without loss every row is met, and what the norm has room for meets all of them with room to spare
         at = v[some] * (0.5 + 0.5 * B[some, :1] / penalty[some, None]) if hard else v[some]
-        rows = stack if some.size == P else replace(stack, G=stack.G[some], owner=np.arange(some.size))
-        whole = _whole(core, rows, (p, l, B[some]), hard)
+        chosen = stack if some.size == P else stack.take(some)
+        whole = _whole(core, chosen, (p, l, B[some]), hard)
         at = _apart(*whole, at, best.begin)
         inside = strictly(whole[0], at, whole[1])
         out.good[some[~inside]] = False
@@ -159,7 +152,10 @@ def push_refitted(
             shown = Proof(proof.pushed[here], proof.left[here])
             glance = None if likely is None else likely.glance
             most = MOST_OF_USE if glance is None else MOST_FOR_FEW
-            sets, moving, view = _sets_of(*own, at[inside], shown, d, most)
+            # products of few columns are made once for all directions
+            folded = refits.folded if core.q >= MANY_COLUMNS and not hard else None
+            once = folded.some(here) if isinstance(folded, FoldedStack) else None
+            sets, moving, view = _sets_of(*own, at[inside], shown, d, most, once)
             value = at[inside] @ d.T
             seen = np.maximum(sets.middle @ d.T, value)
             each = np.broadcast_to(paired, seen.shape)
@@ -218,9 +214,7 @@ class _Sets:
         core, stack = _some(self.core, self.stack, some)
         proof = Proof(self.proof.pushed[some], self.proof.left[some])
         near = None if self.near is None else self.near[some]
-        once = self.once
-        if once is not None and len(core.B) < len(once.G):
-            once = replace(once, G=once.G[some], owner=np.arange(len(core.B)))
+        once = None if self.once is None else self.once.some(some)
         return _Sets(core, stack, self.middle[some], proof, near, self.most, once)
 
 
@@ -229,13 +223,16 @@ View = tuple[Few | None, State]
 
 
 def _sets_of(
-    core: Core, stack: Stack, v: np.ndarray, proof: Proof, d: np.ndarray, most: float
+    core: Core,
+    stack: Stack,
+    v: np.ndarray,
+    proof: Proof,
+    d: np.ndarray,
+    most: float,
+    once: FoldedStack | None,
 ) -> tuple[_Sets, np.ndarray, View]:
     """Return the sets around some models, the rows that each is wide enough to move across their kinks, and a view."""
     near = close_columns(core, proof, d, most)
-    # products of few columns are made once for all directions
-    folded = folded_stack(core, stack) if core.q >= MANY_COLUMNS else stack
-    once = folded if isinstance(folded, FoldedStack) else None
     found = None if near is None else middle_of(core, stack, v, near, proof)
     if found is None:
         centre = centred(core, v, stack)

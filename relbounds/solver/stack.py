@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relbounds.solver.grams import blocks_of, places_of, scaled
+from relbounds.solver.grams import blocks_of, places_of, runs_of_pairs, scaled
 
 # With so many directions a problem on average, products of two columns are made once and serve all Gram matrices,
 # as long as there are no more of them than this.
@@ -173,7 +173,7 @@ class Stack:
     def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return ``G' diag(D_b) G`` (or that of ``A``) for every direction, shape (B, q, q).
 
-        At least the lower triangles are filled. Weights in single precision give matrices in single precision where
+        At least the upper triangles are filled. Weights in single precision give matrices in single precision where
         each is a product of its own.
         """
         matrix = self._matrix(hard)
@@ -235,11 +235,10 @@ class Stack:
             weighted = (matrix[:s] * D[first:last, None, :]).reshape(-1, matrix.shape[1])
             out[first:last, :s] = np.matmul(weighted, matrix.T).reshape(-1, s, q)
             out.reshape(-1, q * q)[first:last, s * (q + 1) :: q + 1] = D[first:last] @ np.square(matrix[s:]).T
-        out[:, s:, :s] = out[:, :s, s:].transpose(0, 2, 1)
         return out
 
     def _from_pairs(self, D: np.ndarray, hard: bool) -> np.ndarray:
-        """Return the lower triangles of the Gram matrices."""
+        """Return the upper triangles of the Gram matrices."""
         matrix = self._matrix(hard)
         q = matrix.shape[1]
         if hard not in self.pairs:
@@ -248,8 +247,8 @@ class Stack:
         for p, begin, end in self._runs:
             np.matmul(D[begin:end], self.pairs[hard][p].T, out=flat[begin:end])
         out = np.zeros((len(D), q, q))
-        for i in range(q):
-            out[:, i, : i + 1] = flat[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
+        for i, run in enumerate(runs_of_pairs(q)):
+            out[:, i, i:] = flat[:, run]
         return out
 
     def _matrix(self, hard: bool) -> np.ndarray:
@@ -272,10 +271,9 @@ class Stack:
 
 
 def _pairs_of(matrix: np.ndarray) -> np.ndarray:
-    """Return the products of two columns of (P, q, R), the lower triangle row by row, shape (P, q (q + 1) / 2, R)."""
+    """Return the products of two columns of (P, q, R), the upper triangle row by row, shape (P, q (q + 1) / 2, R)."""
     P, q, R = matrix.shape
     out = np.empty((P, q * (q + 1) // 2, R))
-    for i in range(q):
-        first = i * (i + 1) // 2
-        np.multiply(matrix[:, i : i + 1], matrix[:, : i + 1], out=out[:, first : first + i + 1])
+    for i, run in enumerate(runs_of_pairs(q)):
+        np.multiply(matrix[:, i : i + 1], matrix[:, i:], out=out[:, run])
     return out

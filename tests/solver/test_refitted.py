@@ -6,6 +6,7 @@ from problems import FAMILIES, plain_baseline, plain_max, random_model
 
 from relbounds.linear.equivalent import budgets_of
 from relbounds.solver import own_columns, refitted
+from relbounds.solver.best_refitted import Refits
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.open_ends import Glance, Likely
 from relbounds.solver.polytope import Polytope
@@ -38,7 +39,9 @@ def set_of(found, i, one, C, budgets):
 
 
 def compare(model, C, columns, budgets, directions, rel=2e-6):
-    found = push_refitted(model, C, columns, budgets, directions, np.ones(len(directions), dtype=bool))
+    found = push_refitted(
+        Refits(model, columns), C, budgets, directions, np.ones(len(directions), dtype=bool)
+    )
     assert found.good.all()
     for i in range(len(columns)):
         one = put_columns(model, columns, i)
@@ -81,13 +84,13 @@ def test_few_rows_are_made_up_for(monkeypatch):
 
 
 def test_leaders_first_and_small_runs_change_nothing(monkeypatch):
-    one = case(7, "ordinal", "explicit", n=40)
-    paired = np.ones(4, dtype=bool)
-    before = push_refitted(*one, paired)
+    model, C, columns, budgets, directions = case(7, "ordinal", "explicit", n=40)
+    asked = Refits(model, columns), C, budgets, directions, np.ones(4, dtype=bool)
+    before = push_refitted(*asked)
     monkeypatch.setattr(refitted, "FEW_DIRECTIONS", 2)
     monkeypatch.setattr(refitted, "LEADERS", 1)
     monkeypatch.setattr(refitted, "ENTRIES", 1)
-    after = push_refitted(*one, paired)
+    after = push_refitted(*asked)
     assert after.largest == pytest.approx(before.largest, abs=2e-6 * before.size.max())
     assert after.least == pytest.approx(before.least, abs=2e-6 * before.size.max())
 
@@ -110,7 +113,7 @@ def test_multipliers_of_best_models_limit_every_direction(monkeypatch, family, o
         return tops[-1]
 
     monkeypatch.setattr(refitted, "screened", recorded)
-    found = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
+    found = push_refitted(Refits(model, columns), C, budgets, d, np.ones(len(d), dtype=bool))
     (top,) = tops
     for i in range(len(columns)):
         tope = set_of(found, i, put_columns(model, columns, i), C, budgets)
@@ -129,11 +132,11 @@ def test_directions_that_cannot_lead_are_not_pushed(monkeypatch):
         return inner(sets, some, work, directions, want, found)
 
     monkeypatch.setattr(refitted, "_race", counted)
-    some = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
+    some = push_refitted(Refits(model, columns), C, budgets, d, np.ones(len(d), dtype=bool))
     few = sum(pushed)
     pushed.clear()
     monkeypatch.setattr(refitted, "screened", lambda *args: np.full((len(columns), len(d)), np.inf))
-    every = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
+    every = push_refitted(Refits(model, columns), C, budgets, d, np.ones(len(d), dtype=bool))
     assert few < 0.6 * sum(pushed)
     assert some.good.all() and every.good.all()
     assert some.largest == pytest.approx(every.largest, abs=2e-6 * every.size.max())
@@ -185,7 +188,7 @@ def test_multipliers_of_few_columns_are_priced_for_all(monkeypatch):
         return out
 
     monkeypatch.setattr(refitted, "_race", raced)
-    found = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool))
+    found = push_refitted(Refits(model, columns), C, budgets, d, np.ones(len(d), dtype=bool))
     for i in range(len(columns)):
         tope = set_of(found, i, put_columns(model, columns, i), C, budgets)
         most = np.array([plain_max(tope, one) for one in d])
@@ -215,7 +218,7 @@ def test_likely_directions_of_many(monkeypatch, tolerance, ahead, near, most):
     )
     d, told = both_ways(model), record_ahead(monkeypatch)
     likely = Likely(ahead, near, 8, 1e-4, Glance(3, 1e-2))
-    found = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool), likely=likely)
+    found = push_refitted(Refits(model, columns), C, budgets, d, np.ones(len(d), dtype=bool), likely=likely)
     assert found.good.all()
     for i in range(len(columns)):
         tope = set_of(found, i, put_columns(model, columns, i), C, budgets)
@@ -241,7 +244,9 @@ def test_the_middle_of_a_set_tells_which_directions_go_farthest(monkeypatch, fam
         d = both_ways(model, [(0, 19), (18, 1)])
         told.clear()
         likely = Likely(12, 2, 8, 1e-6)
-        found = push_refitted(model, C, columns, budgets, d, np.ones(len(d), dtype=bool), likely=likely)
+        found = push_refitted(
+            Refits(model, columns), C, budgets, d, np.ones(len(d), dtype=bool), likely=likely
+        )
         for i in range(len(columns)):
             tope = set_of(found, i, put_columns(model, columns, i), C, budgets)
             most = np.array([plain_max(tope, one) for one in d])
@@ -261,7 +266,7 @@ def test_columns_of_use_have_no_price(monkeypatch):
         return prices[-1]
 
     monkeypatch.setattr(own_columns.Narrow, "price", noted)
-    push_refitted(model, C, columns, budgets, both_ways(model), np.ones(40, dtype=bool))
+    push_refitted(Refits(model, columns), C, budgets, both_ways(model), np.ones(40, dtype=bool))
     assert prices and all(np.isfinite(one).all() for one in prices)
 
 
@@ -274,4 +279,4 @@ def test_gram_matrices_are_the_same_for_one_direction_and_for_many():
         expected = [rows[p] @ np.diag(w) @ rows[p].T for p, w in zip(owner, D, strict=True)]
         for some in (np.arange(12), np.array([0, 1, 7])):
             found = stack.take(some).gram(D[some], hard)
-            np.testing.assert_allclose(np.tril(found), np.tril(np.array(expected)[some]))
+            np.testing.assert_allclose(np.triu(found), np.triu(np.array(expected)[some]))

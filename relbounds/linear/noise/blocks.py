@@ -21,7 +21,7 @@ from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO
 from relbounds.solver.alike import fit_alike
-from relbounds.solver.best_refitted import BestRefitted, spent
+from relbounds.solver.best_refitted import BestRefitted, Refits, spent
 from relbounds.solver.columns import Columns, put_columns, stack_columns
 from relbounds.solver.engines.batch import chunk_size, farthest
 from relbounds.solver.engines.dispatch import push_past
@@ -231,15 +231,14 @@ def refit_together(
     budgets: Budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
     changes = stack_columns([task.spec.changes(columns, one) for one in values], model)
     asked = ("refits", tuple(columns), hash(values.tobytes()))
-    best = evidence.memory.recall(asked, lambda: best_each(model, C, changes, evidence.solution.v))
+    refits = Refits(model, changes)
+    best = evidence.memory.recall(asked, lambda: best_each(refits, C, evidence.solution.v))
     start: BestRefitted | None = best
     if task.off:
         # what is left of a set begins at the best model of it, which need not lie inside the budgets of the whole
-        known = budgets(*spent(model, C, changes, best))
-        budgets, start = lambda *_: known, None
-    found = push_refitted(
-        task.held, C, changes, budgets, task.directions, task.paired, best=start, likely=task.likely
-    )
+        known = budgets(*spent(refits, C, best))
+        budgets, start, refits = lambda *_: known, None, Refits(task.held, changes)
+    found = push_refitted(refits, C, budgets, task.directions, task.paired, best=start, likely=task.likely)
     B = budgets(found.penalty, found.loss, found.objective)[2]
     out: list[BlockValues | None] = []
     for i, v in enumerate(found.points):
@@ -392,35 +391,53 @@ def largest_least_in(
     single = [f for row in needed for f in row.functionals if f.signed and abs(f.at(v)) > tiny]
     if seen is not None:
         single = [f for f in single if np.min(np.sign(f.at(v)) * (seen[:, f.variables] @ f.tops[0])) > 0]
+    # no least value exceeds what the best model itself uses
+    known = np.array([abs(f.at(v)) for f in single])
+    step = chunk_size(polytope.model.h.size + polytope.model.a.size)
     if len(rows) > MANY_ROWS and is_wide(polytope):
-        single = _needed_by_few(polytope, single, v)
-    best = _largest_least(polytope, single, v, solver)
+        # with few columns the leader is known as a rule, and what it needs tells most others to be no match
+        single, known = _needed_by_few(polytope, single, v)
+        step = 1
+    best = _largest_least(polytope, single, known, v, step, solver)
     others = [row for row in needed if not all(f.signed for f in row.functionals)]
     return max([best, *(least(polytope, row, solver) for row in others)])
 
 
-def _largest_least(polytope: Polytope, single: list[Functional], v: FloatArray, solver: str) -> float:
-    """Return the largest of the least absolute values: from what the best model uses most on down."""
-    single = sorted(single, key=lambda f: -abs(f.at(v)))
-    best, step = 0.0, chunk_size(polytope.model.h.size + polytope.model.a.size)
-    for first in range(0, len(single), step):
-        # no least value exceeds what the best model itself uses
-        some = [f for f in single[first : first + step] if abs(f.at(v)) > best]
+def _largest_least(
+    polytope: Polytope, single: list[Functional], known: FloatArray, v: FloatArray, step: int, solver: str
+) -> float:
+    """Return the largest of the least absolute values, of which something is `known` that they do not exceed.
+
+    From the largest of that on down, so many at a `step`; one that is seen to fall short is not driven on.
+    """
+    order, best = np.argsort(-known, kind="stable"), 0.0
+    for first in range(0, order.size, step):
+        some = [single[i] for i in order[first : first + step] if known[i] > best]
         if not some:
             break
-        toward = np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in some])
-        best = max(best, float(np.max(-push_past(polytope, toward, 0.0, solver).value)))
+        toward = _toward(polytope, some, v)
+        best = max(best, float(np.max(-push_past(polytope, toward, -best, solver).value)))
     return best
 
 
-def _needed_by_few(polytope: Polytope, single: list[Functional], v: FloatArray) -> list[Functional]:
-    """Return those of the most used that even models of few columns need: with more columns none is needed more."""
+def _needed_by_few(
+    polytope: Polytope, single: list[Functional], v: FloatArray
+) -> tuple[list[Functional], FloatArray]:
+    """Return those of the most used that even models of few columns need, and how much of each: none is needed more.
+
+    Models of few columns are models, so what they need of a variable, the others need at most.
+    """
     single = sorted(single, key=lambda f: -abs(f.at(v)))[:FEW]
     if not single:
-        return single
-    toward = np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in single])
-    needed = -push_on_few(polytope, toward, SHOWN) > SHOWN * polytope.size
-    return [f for f, one in zip(single, needed, strict=True) if one]
+        return single, np.zeros(0)
+    least = -push_on_few(polytope, _toward(polytope, single, v), SHOWN)
+    needed = np.flatnonzero(least > SHOWN * polytope.size)
+    return [single[i] for i in needed], least[needed]
+
+
+def _toward(polytope: Polytope, single: Sequence[Functional], v: FloatArray) -> FloatArray:
+    """Return the directions in which a model's values of these come nearer to 0."""
+    return np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in single])
 
 
 def _dispensable(polytope: Polytope, row: Asked, v: FloatArray) -> bool:

@@ -187,7 +187,7 @@ class _Cone:
         unit = 1.0 / np.sqrt(diagonal)
         M = M * unit[:, None] * unit
         M[np.arange(q), np.arange(q)] += 1e-15
-        factor, info = dpotrf(M, lower=1)
+        factor, info = dpotrf(M.T, lower=1)  # of the Gram matrices the upper triangle is there
         if info:
             # CVXOPT ends cleanly on this one
             raise ArithmeticError("the normal equations are not positive definite")

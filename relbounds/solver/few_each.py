@@ -86,7 +86,10 @@ def pulled_first(each: Each, count: int = FIRST) -> np.ndarray:
 
 
 def fit_each(each: Each, gap: float, first: np.ndarray | None = None) -> FoundEach:
-    """Return the best models, up to a gap that is a share of the objective; `first` (B, s) are columns to begin with."""
+    """Return the best models, up to a gap that is a share of the objective.
+
+    `first` (B, s) are columns to begin with.
+    """
     core, B, s = each.core, each.C.size, each.core.pen.size
     chosen, v = pulled_first(each) if first is None else first.copy(), np.tile(each.begin, (B, 1))
     warm, share = np.zeros(B, dtype=bool), np.full(B, max(gap, LOOKING))

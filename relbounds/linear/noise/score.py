@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from relbounds.linear.noise.even import (
     observed_values,
 )
 from relbounds.linear.noise.moves import Moves, Rows, make_moves, make_rows, maps_of, stay
-from relbounds.linear.noise.single import close_to, in_single
+from relbounds.linear.noise.single import in_single, look_again
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
     TIE,
@@ -305,8 +306,8 @@ def draw(terms: Terms, loads: Loads, plan: Draws, pooled: bool = False) -> Float
             values = _values(terms, Moved(loads, moves), together, pairs)
         else:
             values = score_values(rough[0], Moved(rough[1], moves))
-            again = close_to(values, observed) | close_to(values.max(axis=1)[:, None], observed)
-            values[again] = score_values(terms, Moved(loads, moves.take(again)))
+            exact = partial(_exact_values, terms, loads, moves)
+            look_again(values, observed, lambda values: values.max(axis=1, keepdims=True), exact)
         pieces.append(values)
         exceeding += int(np.sum(values.max(axis=1) >= observed.max() * (1 - TIE)))
         done = stop
@@ -317,6 +318,12 @@ def draw(terms: Terms, loads: Loads, plan: Draws, pooled: bool = False) -> Float
         # the observed value is one of them, so that all arrangements are treated alike
         out = out / np.maximum(np.sqrt(np.mean(out**2, axis=0)), 1e-300)
     return out
+
+
+def _exact_values(
+    terms: Terms, loads: Loads, moves: Moves, draws: NDArray[np.bool_], columns: NDArray[np.intp]
+) -> FloatArray:
+    return score_values(take_terms(terms, columns.tolist()), Moved(loads, moves.take(draws)))
 
 
 def _values(terms: Terms, given: Moved, together: bool, pairs: FloatArray | None) -> FloatArray:

@@ -20,15 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 
 from relbounds.linear.noise.even import fit_model, is_even, make_table, move, observed_values
-from relbounds.linear.noise.moves import Moves, Rows, make_moves, maps_of, stay
+from relbounds.linear.noise.moves import IntArray, Moves, Rows, make_moves, maps_of, stay
 from relbounds.linear.noise.score import ScoreFound, rows_of
-from relbounds.linear.noise.single import close_to, in_single
+from relbounds.linear.noise.single import in_single, look_again
 from relbounds.linear.noise.smooth import FloatArray, Response, fit_smooth
 from relbounds.linear.noise.statistics import (
     TIE,
@@ -192,11 +193,23 @@ def _moved_values(
         moves = make_moves(maps_of(rows, seed, range(first, min(first + size, draws))), rows.one_to_one)
         values = _largest(rough or exact, moves)
         if rough:
-            reached = np.maximum.accumulate(values[:, order], axis=1)
-            again = close_to(values, observed) | close_to(reached, observed[order])
-            values[again] = _largest(exact, moves.take(again))
+            look_again(values, observed, partial(_reached, order), partial(_exact, exact, moves))
         pieces.append(values)
     return np.concatenate(pieces)
+
+
+def _reached(order: IntArray, values: FloatArray) -> FloatArray:
+    """Return the largest of the values of each column and of those before it in the order."""
+    out = np.empty_like(values)
+    out[:, order] = np.maximum.accumulate(values[:, order], axis=1)
+    return out
+
+
+def _exact(
+    models: Sequence[tuple[Terms, Loads]], moves: Moves, draws: NDArray[np.bool_], columns: IntArray
+) -> FloatArray:
+    some = [(take_terms(terms, columns.tolist()), one) for terms, one in models]
+    return _largest(some, moves.take(draws))
 
 
 def _largest(models: Sequence[tuple[Terms, Loads]], moves: Moves) -> FloatArray:

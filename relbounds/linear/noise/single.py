@@ -94,7 +94,7 @@ def look_again(
     """
     _again(values, close_to(values, observed), exact)
     near = close_to(reached(values), observed)
-    again = np.zeros(values.shape, dtype=bool)
+    again: NDArray[np.bool_] = np.zeros(values.shape, dtype=bool)
     for b in np.flatnonzero(near.any(axis=1)):
         # those that may be the largest are as close to the observed value as the largest is, but for rounding
         for limit in np.unique(observed[near[b]]):
@@ -107,6 +107,6 @@ def _again(
     some: NDArray[np.bool_],
     exact: Callable[[NDArray[np.bool_], NDArray[np.intp]], FloatArray],
 ) -> None:
-    draws, columns = some.any(axis=1), np.flatnonzero(some.any(axis=0))
+    draws, columns = np.asarray(some.any(axis=1)), np.flatnonzero(some.any(axis=0))
     if columns.size:
         values[np.ix_(draws, columns)] = exact(draws, columns)

@@ -214,7 +214,13 @@ def _exact(
 
 def _largest(models: Sequence[tuple[Terms, Loads]], moves: Moves) -> FloatArray:
     """Return each term's largest statistic beside any of some models."""
-    return np.asarray(np.max([score_values(terms, Moved(one, moves)) for terms, one in models], axis=0))
+    out: FloatArray | None = None
+    # one model after the other: all their values take much memory
+    for terms, one in models:
+        values = score_values(terms, Moved(one, moves))
+        out = values if out is None else np.maximum(out, values, out=out)
+    assert out is not None
+    return out
 
 
 def branches(blocks: Sequence[FloatArray]) -> list[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.errors import OptionError
-from relbounds.linear.asked import Asked, Functional
+from relbounds.linear.asked import Asked, Functional, directions_of
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.ranges import ZERO
 from relbounds.solver.best import point_inside
@@ -199,7 +199,7 @@ def _tops(one: Cut, q: int) -> FloatArray:
                 f"'{one.row.title}' has {len(functional.variables)} columns, too many to be held at or above a number; "
                 "hold it at most at one, switch it off, or hold single columns."
             )
-    return np.vstack([functional.directions(q) for functional in one.row.functionals])
+    return directions_of(one.row.functionals, q)
 
 
 def _bounded_below(polytope: Polytope, rows: FloatArray, least: FloatArray) -> Polytope:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relbounds.explore.cutting import at_most, occupied, with_rows
-from relbounds.linear.asked import Asked
+from relbounds.linear.asked import Asked, directions_of
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.ranges import ZERO, measure
@@ -44,7 +44,7 @@ def extremes(fitted: Fitted, rows: Sequence[Asked]) -> list[Extreme]:
     ties = ZERO * fitted.norm
     for number, polytope in enumerate(fitted.polytopes):
         q = polytope.model.q
-        tops = [np.vstack([f.directions(q) for f in row.functionals]) for row in rows]
+        tops = [directions_of(row.functionals, q) for row in rows]
         owner = np.repeat(np.arange(len(rows)), [len(one) for one in tops])
         directions = np.vstack(tops)
         pushed = push_many(polytope, directions, fitted.options.solver)

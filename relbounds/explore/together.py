@@ -20,7 +20,7 @@ from relbounds import checks
 from relbounds.errors import OptionError
 from relbounds.explore.constrain import need_bounds
 from relbounds.explore.naming import find_row
-from relbounds.linear.asked import Asked, Functional
+from relbounds.linear.asked import Asked, Functional, directions_of
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
 from relbounds.linear.ranges import ZERO
@@ -205,7 +205,7 @@ def largest_sum(polytope: Polytope, rows: Sequence[Asked], solver: str) -> tuple
     q = polytope.model.q
     choices, singles, complete = [], [], True
     for row in rows:
-        tops = np.vstack([functional.directions(q) for functional in row.functionals])
+        tops = directions_of(row.functionals, q)
         pushed = push_many(polytope, tops, solver)
         if all(functional.exact for functional in row.functionals):
             singles.append(float(pushed.bound.max()))

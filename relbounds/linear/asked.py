@@ -7,6 +7,7 @@ its least value is one linear program with a few more variables. Section "Terms"
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Any, NamedTuple
@@ -86,6 +87,22 @@ class Functional:
         if self.least is not None and not self.exact:
             return float(np.abs(u).sum())
         return float(np.max(self.tops @ u))
+
+
+def directions_of(functionals: Sequence[Functional], q: int) -> FloatArray:
+    """Return the linear functions of several functionals over all q variables, one below the other.
+
+    Examples
+    --------
+    >>> directions_of([size_of(1)], 2).tolist()
+    [[0.0, 1.0], [0.0, -1.0]]
+    """
+    out = np.zeros((sum(len(f.tops) for f in functionals), q))
+    first = 0
+    for f in functionals:
+        out[first : first + len(f.tops), list(f.variables)] = f.tops
+        first += len(f.tops)
+    return out
 
 
 def size_of(variable: int) -> Functional:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from relbounds.linear.asked import Asked, Functional
+from relbounds.linear.asked import Asked, Functional, directions_of
 from relbounds.linear.families.rows import FloatArray
 from relbounds.solver.active_rows import crossed_rows
 from relbounds.solver.best import point_inside
@@ -190,7 +190,7 @@ def _greatest_of(tasks: Sequence[Several], polytope: Polytope, how: How) -> list
                     reached[k], points[k] = value, point
         tops = push_largest_each(
             polytope,
-            np.vstack([task.functional.directions(q) for task in exact]),
+            directions_of([task.functional for task in exact], q),
             np.repeat(np.arange(len(exact)), [len(task.functional.tops) for task in exact]),
             how.solver,
             known=np.concatenate(caps),

@@ -191,7 +191,7 @@ class Spec:
         """Return what changes in the program when the k-th column of a part has other values."""
         where = self.variables(part, k)
         if part == "regular":
-            G = plain_columns(self.rows, column[:, None])
+            G = plain_columns(self.rows, column[None, :])
             # without a price for free slack the loss rows are hard rows
             return new_columns(where, G[:, :0], self._hard(G)) if self.hard else new_columns(where, G)
         values = column[self.rows.sample]
@@ -203,9 +203,13 @@ class Spec:
         return new_columns(where, G[:, :0] if self.hard else G, A, linear)
 
     def changes(self, columns: Sequence[int], values: FloatArray) -> Columns:
-        """Return the same for several columns of the regular part, (n, k) values, without correcting functions."""
+        """Return the same for several columns of the regular part, without correcting functions.
+
+        With `values` (B, k, n) they are so many problems.
+        """
         where = [c * self.n_features + j for c in range(self.sizes.classes) for j in columns]
-        return new_columns(where, plain_columns(self.rows, values))
+        G = plain_columns(self.rows, values)
+        return Columns(np.tile(np.array(where, dtype=int), (len(G), 1)), G)
 
     @property
     def hard(self) -> bool:

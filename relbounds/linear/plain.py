@@ -44,24 +44,33 @@ def plain_model(X: FloatArray, rows: Rows, adjust: FloatArray | None = None) -> 
 
 def _put(block: FloatArray, values: FloatArray, rows: Rows) -> None:
     """Write the columns that some features have in the loss rows, class after class."""
-    if rows.other is None:
-        np.multiply(values[rows.sample], rows.sign[:, None], out=block)
-        return
     d, own = values.shape[1], values[rows.sample]
     for c in range(rows.n_classes):
-        sign = (rows.threshold == c).astype(float) - (rows.other == c)
-        np.multiply(own, sign[:, None], out=block[:, c * d : (c + 1) * d])
+        np.multiply(own, _signs(rows, c)[:, None], out=block[:, c * d : (c + 1) * d])
+
+
+def _signs(rows: Rows, c: int) -> FloatArray:
+    """Return what the rows multiply the features' weights of a class with."""
+    if rows.other is None:
+        return rows.sign
+    return (rows.threshold == c).astype(float) - (rows.other == c)
 
 
 def plain_columns(rows: Rows, values: FloatArray) -> FloatArray:
-    """Return the columns of ``G`` that features with these values (n, k) have in a plain model, class after class.
+    """Return the columns of ``G`` that features with these values (..., k, n) have in a plain model, class after class.
 
     Examples
     --------
     >>> from relbounds.linear.families import make_rows
-    >>> plain_columns(make_rows(np.array([1, 2]), "binary"), np.array([[3.0], [4.0]])).tolist()
+    >>> plain_columns(make_rows(np.array([1, 2]), "binary"), np.array([[3.0, 4.0]])).tolist()
     [[-3.0, 4.0]]
     """
-    out = np.empty((len(rows), values.shape[1] * rows.n_classes))
-    _put(out, np.asarray(values, dtype=float), rows)
-    return out.T.copy()
+    values = np.asarray(values, dtype=float)
+    *many, k, n = values.shape
+    out = np.empty((*many, rows.n_classes, k, len(rows)))
+    parts = out.reshape(-1, rows.n_classes, k, len(rows))
+    for part, own in zip(parts, values.reshape(-1, k, n), strict=True):
+        for c in range(rows.n_classes):
+            np.take(own, rows.sample, axis=1, out=part[c], mode="clip")
+            part[c] *= _signs(rows, c)
+    return out.reshape(*many, rows.n_classes * k, len(rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -138,8 +139,13 @@ def stacked(reduced: Reduced, columns: Columns) -> Stack:
     # one after the other: what a problem needs stays in the cache
     for one, index, own in zip(G, columns.index, columns.G, strict=True):
         at = place[index]
-        one[:] = core.G.T
-        one[at] = own[:, every] * (reduced.unit[at] / reduced.height)[:, None]
+        common = np.ones(core.q, dtype=bool)
+        common[at] = False
+        one[common] = core.G.T[common]
+        scale, runs = reduced.unit[at] / reduced.height, np.flatnonzero(np.diff(at) != 1) + 1
+        for i, j in pairwise([0, *runs.tolist(), at.size]):
+            first = int(at[i])
+            np.multiply(own[i:j, every], scale[i:j, None], out=one[first : first + j - i])
     return Stack(G, None, np.arange(len(columns)), apart=count_apart(core.G, np.unique(place[columns.index])))
 
 
@@ -228,7 +234,7 @@ def screened(core: Core, proof: Proof, d: np.ndarray) -> np.ndarray:
     half = 0.5 * core.pen
     sole = ~d[:, s:].any(axis=1)
     # as a rule a direction is a variable or two of very many
-    few = csr_array(d[sole, :s])
+    few = csr_array(d[:, :s] if sole.all() else d[sole, :s])
     least = TINY * half
     with np.errstate(all="ignore"):
         most = few.maximum(0) @ (1.0 / np.maximum(half - proof.pushed, least)).T

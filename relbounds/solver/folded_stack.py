@@ -206,4 +206,6 @@ def folded_stack(core: Core, stack: Stack) -> Stack:
     order = np.argsort(which, kind="stable")
     starts = np.searchsorted(which[order], np.arange(first.size))
     fold = Fold(which, sign, order, starts, free)
-    return FoldedStack(stack.G[:, :s, first] * sign[first], None, stack.owner, fold=fold)
+    G = np.take(stack.G[:, :s], first, axis=2, mode="clip")
+    G *= sign[first]
+    return FoldedStack(G, None, stack.owner, fold=fold)

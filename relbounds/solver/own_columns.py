@@ -74,8 +74,11 @@ class Few:
 
     def along(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return directions (k, q) in the columns of each problem, (B, k, c), and which have a part in these."""
-        own = (d * self.unit)[:, self.place].transpose(1, 0, 2)
-        return own, own.any(axis=2)
+        own = d[:, self.place]
+        own *= self.unit[self.place]
+        own = own.transpose(1, 0, 2)
+        known: np.ndarray = own.any(axis=2)
+        return own, known
 
     def back(self, v: np.ndarray) -> np.ndarray:
         """Return points in all columns."""

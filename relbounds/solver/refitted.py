@@ -126,7 +126,8 @@ def push_refitted(
     core, v = reduced.core, best.v
     penalty, loss, objective = spent_by(core, stack, C, v)
     p, l, B = budgets(penalty, loss, objective)
-    d = directions[:, reduced.free] * reduced.unit
+    d = directions[:, reduced.free]
+    d *= reduced.unit
     points = reduced.back(v)
     size = np.abs(points[:, model.penalty > 0]).sum(axis=1)
     zero, good = np.zeros(P), np.isfinite(objective)

@@ -50,7 +50,7 @@ def test_a_column_of_the_model_from_a_column_of_the_data():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(9, 2)), np.arange(9) % 3 + 1
     rows = make_rows(y, "ordinal")
-    assert np.array_equal(plain_columns(rows, X[:, [1]])[0], plain_model(X, rows).G[:, 1])
+    assert np.array_equal(plain_columns(rows, X.T[[1]])[0], plain_model(X, rows).G[:, 1])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from relbounds.design import Design
-from relbounds.linear.asked import Asked, Functional
+from relbounds.linear.asked import Asked, Functional, directions_of
 from relbounds.linear.ends import greatest, least
 from relbounds.linear.equivalent import budgets_of, equivalent_models
 from relbounds.linear.families.rows import FloatArray
@@ -22,7 +22,7 @@ from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO
 from relbounds.solver.alike import fit_alike
 from relbounds.solver.best_refitted import BestRefitted, Refits, spent
-from relbounds.solver.columns import Columns, put_columns, stack_columns
+from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.engines.batch import chunk_size, farthest
 from relbounds.solver.engines.dispatch import push_past
 from relbounds.solver.engines.registry import find_engine
@@ -200,7 +200,7 @@ def together(
             return None
     if len(spec.rows) < R:
         spec = build(evidence.design, spec.kind, merged=False)
-    directions = np.vstack([f.directions(model.q) for f in functionals])
+    directions = directions_of(functionals, model.q)
     paired = np.concatenate([np.full(len(f.tops), f.signed) for f in functionals])
     likely = Likely(AHEAD, NEAR, len(directions), EXACT) if single else None
     if wide:
@@ -229,8 +229,9 @@ def refit_together(
     """
     model, C = task.spec.model, evidence.solution.C
     budgets: Budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
-    changes = stack_columns([task.spec.changes(columns, one) for one in values], model)
-    asked = ("refits", tuple(columns), hash(values.tobytes()))
+    changes = task.spec.changes(columns, values.transpose(0, 2, 1))
+    asked = ("refits", tuple(columns), hash(_told_by(values).tobytes()))
+    del values  # of many columns they are large
     refits = Refits(model, changes)
     best = evidence.memory.recall(asked, lambda: best_each(refits, C, evidence.solution.v))
     start: BestRefitted | None = best
@@ -252,6 +253,12 @@ def refit_together(
             least = _least_of_terms(task, evidence, place, v, B[i], found.active[i])
             out.append(BlockValues(max(float(found.largest[i]), 0.0), max(float(found.least[i]), least)))
     return out
+
+
+def _told_by(values: FloatArray) -> FloatArray:
+    """Return what tells sets of values from one another: mixtures of the columns, since these may be very many."""
+    found: FloatArray = values @ np.random.default_rng(0).uniform(0.5, 1.5, values.shape[-1])
+    return found
 
 
 def _least_of_terms(
@@ -296,7 +303,7 @@ def _largest_alike(
     if at_a_time(refits[0].spec) == 1 or not all(f.exact for f in functionals):
         return out
     topes = [one.polytope for one in refits if one.polytope is not None]
-    directions = np.vstack([f.directions(topes[0].model.q) for f in functionals])
+    directions = directions_of(functionals, topes[0].model.q)
     tops = [_tops(functionals, screen(tope, refits[i].solution)) for tope, i in zip(topes, used, strict=True)]
     count = AHEAD if _are_single(functionals) else None
     found = push_alike(topes, directions, EXACT, top=np.array(tops), count=count, near=NEAR)
@@ -333,7 +340,7 @@ def largest_over(
     best, seen = 0.0, None
     if exact:
         tops = _tops(exact, bound)
-        directions = np.vstack([f.directions(polytope.model.q) for f in exact])
+        directions = directions_of(exact, polytope.model.q)
         some = np.ones(len(directions), dtype=bool)
         if _are_single(exact) and len(directions) > AHEAD:
             ahead = farthest(polytope, directions)

@@ -292,14 +292,15 @@ def _refit_block(draws: range, shared: tuple[Shared, Together | None]) -> list[B
     evidence, rows = own.evidence, own.measured
     columns = [j for k in own.block for j in own.columns[k]]
     solver = evidence.options.solver
-    values = permuted(evidence, own.part, columns, draws)
     found: list[BlockValues | None] = [None] * len(draws)
     if task is not None:
-        found = refit_together(evidence, task, columns, values)
+        found = refit_together(evidence, task, columns, permuted(evidence, own.part, columns, draws))
     left = [i for i, one in enumerate(found) if one is None]
-    refits = _refits_with(evidence, own.part, columns, values[left])
-    for i, one in zip(left, values_in_each(refits, rows, solver), strict=True):
-        found[i] = one
+    if left:
+        values = [permuted(evidence, own.part, columns, draws[i : i + 1]) for i in left]
+        refits = _refits_with(evidence, own.part, columns, np.concatenate(values))
+        for i, one in zip(left, values_in_each(refits, rows, solver), strict=True):
+            found[i] = one
     return [one for one in found if one is not None]
 
 
@@ -331,7 +332,11 @@ def _seed(seed: int, part: str) -> int:
 def _shuffled(columns: FloatArray, orders: np.ndarray, adjust: FloatArray) -> FloatArray:
     """Return columns in other orders of rows; what adjusting covariates say of them stays where it is."""
     if not adjust.shape[1]:
-        return columns[orders]
+        # column by column in memory: so they are looked up quickest, here and where models have them
+        own, out = columns.T.copy(), np.empty((len(orders), columns.shape[1], len(columns)))
+        for order, one in zip(orders, out, strict=True):
+            np.take(own, order, axis=1, out=one, mode="clip")
+        return out.transpose(0, 2, 1)
     base = np.column_stack([np.ones(len(adjust)), adjust])
     fit = base @ np.linalg.lstsq(base, columns, rcond=None)[0]
     return fit + (columns - fit)[orders]

@@ -5,6 +5,7 @@ An observation has a row at every threshold, and one for either side of a tube.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -188,24 +189,40 @@ def folded_stack(core: Core, stack: Stack) -> Stack:
     >>> two.G.shape, bool(np.allclose(two.times(np.ones((1, 2))), one.times(np.ones((1, 2)))))
     ((1, 2, 1), True)
     """
+    fold = fold_of(core)
+    if fold is None or stack.A is not None or stack.linear is not None:
+        return stack
+    found = different_rows(core, fold, stack.G)
+    return stack if found is None else FoldedStack(found, None, stack.owner, fold=fold)
+
+
+def fold_of(core: Core) -> Fold | None:
+    """Return which of the rows are the same but for their sign; None where too many are different."""
     s = core.pen.size
     found = alike_rows(core.G[:, :s])
-    if found is None or stack.A is not None or stack.linear is not None:
-        return stack
+    if found is None:
+        return None
     first, which, sign = found
-    free = np.ascontiguousarray(core.G[:, s:].T)
+    order = np.argsort(which, kind="stable")
+    starts = np.searchsorted(which[order], np.arange(first.size))
+    return Fold(which, sign, order, starts, np.ascontiguousarray(core.G[:, s:].T))
+
+
+def different_rows(core: Core, fold: Fold, problems: Iterable[np.ndarray]) -> np.ndarray | None:
+    """Return each different row of some problems (q, R) once, (P, s, U); None where theirs are not the same ones.
+
+    Problems may be made one after the other, so that their rows are never there all at once.
+    """
+    s, first, sign = core.pen.size, fold.first, fold.sign
     # any weights tell rows apart, and rounding is all that may be between those that are the same
     telling = np.random.default_rng(0).uniform(0.5, 1.5, s)
     size = np.abs(core.G[:, :s]).sum(axis=1)
-    for G in stack.G:
+    out = []
+    for G in problems:
         sums = telling @ G[:s]
-        if np.any(np.abs(sums - (sums[first] * sign[first])[which] * sign) > SAME * size):
-            return stack
-        if not np.array_equal(G[s:], free):
-            return stack
-    order = np.argsort(which, kind="stable")
-    starts = np.searchsorted(which[order], np.arange(first.size))
-    fold = Fold(which, sign, order, starts, free)
-    G = np.take(stack.G[:, :s], first, axis=2, mode="clip")
-    G *= sign[first]
-    return FoldedStack(G, None, stack.owner, fold=fold)
+        apart = np.abs(sums - (sums[first] * sign[first])[fold.which] * sign) > SAME * size
+        if apart.any() or not np.array_equal(G[s:], fold.free):
+            return None
+        out.append(np.take(G[:s], first, axis=1, mode="clip"))
+        out[-1] *= sign[first]
+    return np.stack(out)

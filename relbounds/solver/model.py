@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-# Rows that are looked at in one go where no product asks for all: a matter of memory and of nothing else.
-ROWS = 50_000
+# Entries that are looked at in one go where no product asks for all: they stay in the cache.
+ENTRIES = 2**16
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,12 @@ class Model:
     @cached_property
     def most_a_unit(self) -> np.ndarray:
         """How far each loss row moves at most where penalised variables use up one unit of the norm."""
-        paid, out = self.penalty > 0, np.empty(len(self.G))
-        # some rows at a time: they may be millions
-        for first in range(0, len(self.G), ROWS):
-            some = slice(first, first + ROWS)
-            out[some] = np.max(np.abs(self.G[some, paid]) / self.penalty[paid], axis=1, initial=0.0)
+        out, unit = np.empty(len(self.G)), np.zeros(self.q)
+        np.divide(1.0, self.penalty, out=unit, where=self.penalty > 0)
+        step = max(1, ENTRIES // max(self.q, 1))
+        for first in range(0, len(self.G), step):
+            some = slice(first, first + step)
+            out[some] = np.max(np.abs(self.G[some] * unit), axis=1, initial=0.0)
         return out
 
     def hinge(self, v: np.ndarray) -> np.ndarray:

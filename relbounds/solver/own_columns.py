@@ -77,8 +77,7 @@ class Few:
         own = d[:, self.place]
         own *= self.unit[self.place]
         own = own.transpose(1, 0, 2)
-        known: np.ndarray = own.any(axis=2)
-        return own, known
+        return own, np.asarray(own.any(axis=2))
 
     def back(self, v: np.ndarray) -> np.ndarray:
         """Return points in all columns."""

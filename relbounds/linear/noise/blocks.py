@@ -34,6 +34,7 @@ from relbounds.solver.model import Model
 from relbounds.solver.open_ends import Glance, Likely, worth_it
 from relbounds.solver.optimum import Solution
 from relbounds.solver.polytope import Polytope
+from relbounds.solver.pricing import has_many
 from relbounds.solver.refitted import Budgets, push_refitted
 from relbounds.solver.screen import screen, screen_ends
 from relbounds.solver.tolerances import OPTIMAL
@@ -60,11 +61,14 @@ WIDE_ENTRIES = 200_000
 # With more variables than this, and a best model that uses more of them than that, the columns that a refit needs leave
 # no room for others beside it.
 WIDEST, FEW_USED = 600, 60
+# Models without some of what they use are looked at together up to so many entries: a matter of memory alone.
+TOGETHER = 1_000_000
 # Entries of a part beyond which refits are not remembered for other tolerances.
 MOST_REMEMBERED = 1_000_000
 # Best models of refits that are measured one by one are found so many at a time, if a program has no more entries than
-# this; that leaves two processes something to share.
+# this, or with very many columns fewer, as all entries allow; that leaves two processes something to share.
 AT_A_TIME, SMALL = 10, 60_000
+FEW_AT_A_TIME, ALL_ENTRIES = 5, 4_000_000
 
 
 @dataclass(frozen=True)
@@ -83,17 +87,17 @@ def refit_each(evidence: Evidence, values: Sequence[FloatArray], part: str) -> l
     """
     known = evidence.memory.answers
     keys = [("refit", part, hash(columns.tobytes())) for columns in values]
-    found: dict[int, tuple[Spec, Solution]] = {i: known[key] for i, key in enumerate(keys) if key in known}
+    specs = [build_any(with_columns(evidence.design, one, part), evidence.spec.kind) for one in values]
+    found: dict[int, Solution] = {i: known[key] for i, key in enumerate(keys) if key in known}
     new = [i for i in range(len(values)) if i not in found]
-    specs = [build_any(with_columns(evidence.design, values[i], part), evidence.spec.kind) for i in new]
     # noise is seen to three digits: a support that is exact, or a simplex for the last digits, would show nothing
-    models = [spec.model for spec in specs]
+    models = [specs[i].model for i in new]
     solutions = fit_alike(models, evidence.solution.C, accuracy=0.1 * OPTIMAL) if models else []
-    for i, spec, solution in zip(new, specs, solutions, strict=True):
-        found[i] = spec, solution
+    for i, solution in zip(new, solutions, strict=True):
+        found[i] = solution
         if values[i].size <= MOST_REMEMBERED:
-            known[keys[i]] = spec, solution
-    return [_refit_of(evidence, *found[i]) for i in range(len(values))]
+            known[keys[i]] = solution
+    return [_refit_of(evidence, spec, found[i]) for i, spec in enumerate(specs)]
 
 
 def _refit_of(evidence: Evidence, spec: Spec, solution: Solution) -> Refit:
@@ -171,8 +175,14 @@ class Together:
 
 def at_a_time(spec: Spec) -> int:
     """Return how many refits that are measured one by one are fitted together."""
-    model = spec.model
-    return AT_A_TIME if spec.functions and model.G.size + model.A.size <= SMALL else 1
+    if has_many(spec.model):
+        return int(np.clip(ALL_ENTRIES // spec.model.G.size, 1, FEW_AT_A_TIME))
+    return AT_A_TIME if _is_small(spec) else 1
+
+
+def _is_small(spec: Spec) -> bool:
+    """Return whether several models with correcting functions go into one run."""
+    return bool(spec.functions) and spec.model.G.size + spec.model.A.size <= SMALL
 
 
 def together(
@@ -278,7 +288,7 @@ def _least_of_terms(
     joint = (evidence.solution.C, float(B[0])) if B.size == 1 else None
     norm, loss = (None, None) if B.size == 1 else (float(B[0]), float(B[1]))
     polytope = Polytope(model, norm=norm, loss=loss, joint=joint, start=v, active=active)
-    needed = [row for row in rows if not _dispensable(polytope, row, v)]
+    needed = _needed(polytope, rows, v)
     return max((least(polytope, row, evidence.options.solver) for row in needed), default=0.0)
 
 
@@ -300,7 +310,7 @@ def _largest_alike(
     functionals = [f for row in rows for f in row.functionals]
     if find_engine(solver).name != "batch" or not used or not functionals:
         return out
-    if at_a_time(refits[0].spec) == 1 or not all(f.exact for f in functionals):
+    if not _is_small(refits[0].spec) or not all(f.exact for f in functionals):
         return out
     topes = [one.polytope for one in refits if one.polytope is not None]
     directions = directions_of(functionals, topes[0].model.q)
@@ -394,7 +404,7 @@ def largest_least_in(
     v, polytope = found.solution.v, found.polytope
     tiny = ZERO * found.spec.norm_of(v)
     used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > tiny]
-    needed = [row for row in used if not _dispensable(polytope, row, v)]
+    needed = _needed(polytope, used, v)
     single = [f for row in needed for f in row.functionals if f.signed and abs(f.at(v)) > tiny]
     if seen is not None:
         single = [f for f in single if np.min(np.sign(f.at(v)) * (seen[:, f.variables] @ f.tops[0])) > 0]
@@ -447,10 +457,21 @@ def _toward(polytope: Polytope, single: Sequence[Functional], v: FloatArray) -> 
     return np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in single])
 
 
-def _dispensable(polytope: Polytope, row: Asked, v: FloatArray) -> bool:
-    """Return whether the best model stays inside the set when it does without a row's variables."""
-    without = v.copy()
-    without[[j for f in row.functionals for j in f.variables]] = 0.0
-    p, l, B = polytope.budgets
-    used = p * polytope.model.penalty_of(without) + l * polytope.model.loss_of(without)
-    return bool(np.all(used <= B)) and polytope.model.violation_of(without) <= 0.0
+def _needed(polytope: Polytope, rows: Sequence[Asked], v: FloatArray) -> list[Asked]:
+    """Return the rows that the best model cannot simply do without: without their variables it is outside the set."""
+    model, (p, l, B) = polytope.model, polytope.budgets
+    used = np.flatnonzero(v)
+    columns, out = model.G[:, used].T, []
+    step = max(1, TOGETHER // max(len(model.G), model.q))
+    for first in range(0, len(rows), step):
+        some = rows[first : first + step]
+        without = np.tile(v, (len(some), 1))
+        for one, row in zip(without, some, strict=True):
+            one[[j for f in row.functionals for j in f.variables]] = 0.0
+        slack = np.maximum(model.h - without[:, used] @ columns, 0.0)
+        spent = np.multiply.outer(np.abs(without) @ model.penalty, p)
+        spent += np.multiply.outer(without @ model.linear + slack @ model.c, l)
+        for row, point, one in zip(some, without, spent, strict=True):
+            if np.any(one > B) or model.violation_of(point) > 0.0:
+                out.append(row)
+    return out

@@ -240,6 +240,8 @@ def scores_of(
         rng=stream(options.seed, "stand-ins", which),
         adjust=adjust,
         cluster=design.cluster,
+        # a share of alpha makes 1 of larger ones
+        of_use=1 - SHARE,
     )
     return score, stands
 

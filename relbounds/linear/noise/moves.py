@@ -9,6 +9,7 @@ cluster; what differs inside clusters moves inside and between them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ IntArray = NDArray[np.intp]
 
 # Draws that share a stream of random numbers. A draw depends on its number alone, whatever is computed together.
 TOGETHER = 10
+# Maps of no more entries than this are remembered, for a few tests.
+MOST_REMEMBERED = 250_000
 # Clusters of one size that suffice to change places among themselves; fewer are joined with those of the next size. A
 # cluster that gets rows of a smaller one repeats them, which is exact only for values constant in clusters.
 ENOUGH = 8
@@ -145,6 +148,20 @@ def maps_of(rows: Rows, seed: int, draws: range) -> IntArray:
     >>> bool((maps_of(rows, 1, range(4, 16))[8] == maps_of(rows, 1, range(12, 13))[0]).all())
     True
     """
+    if not rows.strata and rows.n * len(draws) <= MOST_REMEMBERED:
+        return _remembered(rows.n, seed, draws.start, draws.stop)
+    return _drawn(rows, seed, draws)
+
+
+@lru_cache(maxsize=8)
+def _remembered(n: int, seed: int, start: int, stop: int) -> IntArray:
+    """Return maps that tests of other terms of the same observations ask for, too."""
+    found = _drawn(Rows(n), seed, range(start, stop))
+    found.flags.writeable = False
+    return found
+
+
+def _drawn(rows: Rows, seed: int, draws: range) -> IntArray:
     pieces = []
     for group in range(draws.start // TOGETHER, -(-draws.stop // TOGETHER)):
         first = group * TOGETHER

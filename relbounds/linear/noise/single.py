@@ -67,18 +67,18 @@ def close_to(values: FloatArray, observed: FloatArray, times: float = 1.0) -> ND
 def look_again(
     values: FloatArray,
     observed: FloatArray,
-    reached: Callable[[FloatArray], FloatArray],
+    reached: Callable[[FloatArray], FloatArray] | None,
     exact: Callable[[NDArray[np.bool_], NDArray[np.intp]], FloatArray],
 ) -> None:
     """Compute again, in place, what single precision leaves open: each value's side of its column's observed one.
 
-    Then the side on which the largest of some values lie, too.
+    Then the side on which the largest of some values lie, too, if that is asked for.
 
     Parameters
     ----------
     values : array (draws, columns)
     observed : array (columns,)
-    reached : callable
+    reached : callable or None
         The largest of some of the values of each draw, (draws, columns) or (draws, 1), for each observed value.
     exact : callable
         ``exact(draws, columns)`` gives values in double precision, for a mask of draws and numbers of columns.
@@ -93,6 +93,8 @@ def look_again(
     [[1.0, 3.0], [1.0, 1.0]]
     """
     _again(values, close_to(values, observed), exact)
+    if reached is None:
+        return
     near = close_to(reached(values), observed)
     again: NDArray[np.bool_] = np.zeros(values.shape, dtype=bool)
     for b in np.flatnonzero(near.any(axis=1)):

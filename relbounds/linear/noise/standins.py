@@ -18,7 +18,7 @@ A term whose columns span what those of a kept one span needs no test: whatever 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -48,6 +48,8 @@ from relbounds.linear.noise.statistics import (
 # The score part's share of alpha. Effects of ordinary size are near the threshold, copies of them are far beyond it:
 # with 0.8 the score part loses 0.02 of its recall, with one half 0.07, and stand-ins lose nothing that was seen.
 SHARE = 0.8
+# After so many draws it is asked which p-values are still of use.
+LOOK = 100
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def standin_test(
     adjust: FloatArray | None = None,
     cluster: NDArray | None = None,
     scores: str = "normal",
+    of_use: float = 1.0,
 ) -> StandIns:
     """Ask of every term that is not kept whether it says what a kept one says.
 
@@ -106,6 +109,8 @@ def standin_test(
         The terms that `score_test` kept.
     draws : int
         Permutations.
+    of_use : float
+        A p-value that is certain to be larger may be given as 1, and saves what draws would tell of it.
 
     Examples
     --------
@@ -134,21 +139,20 @@ def standin_test(
         alone = np.concatenate([observed_values(table, one) for one in models])
         found = move(table, models, seed, draws)
         moved = np.max([found.values(i, slice(None)) for i in range(len(models))], axis=0)
+        own, adjusted = _p_values(alone.max(axis=0), moved, scaled=False)
     else:
         terms = take_terms(terms, left)
         loads = [
             make_loads(fit_smooth(response, kept_columns(arrays, some, adjust, n), scores)) for some in others
         ]
         alone = np.concatenate([score_values(terms, Moved(one, stay(n))) for one in loads])
-        moved = _moved_values(terms, loads, alone.max(axis=0), rows, seed, draws)
+        if rows.strata:
+            moved = _moved_values(terms, loads, rows, seed, draws)
+            own, adjusted = _p_values(alone.max(axis=0), moved, scaled=True)
+        else:
+            own, adjusted = _counted(terms, loads, alone.max(axis=0), (rows, seed, draws), of_use)
     place = tuple(tuple(kept[k] for k in dropped[best]) for best in np.argmax(alone, axis=0))
-    values = np.concatenate([alone.max(axis=0)[None], moved])
-    if rows.strata:
-        # as in the score part: observations of a cluster are not independent, so terms need a common scale
-        values = values / np.maximum(np.sqrt(np.mean(values**2, axis=0)), 1e-300)
-    own = (1 + np.sum(values[1:] >= values[0] * (1 - TIE), axis=0)) / len(values)
-    adjusted = step_down(values[0], values[1:])
-    return StandIns(left, place, values[0], own, adjusted, len(values) - 1, twins_of(arrays, left, kept))
+    return StandIns(left, place, alone.max(axis=0), own, adjusted, draws, twins_of(arrays, left, kept))
 
 
 def twins_of(blocks: Sequence[FloatArray], left: Sequence[int], kept: Sequence[int]) -> dict[int, int]:
@@ -176,26 +180,75 @@ def twins_of(blocks: Sequence[FloatArray], left: Sequence[int], kept: Sequence[i
     return out
 
 
-def _moved_values(
-    terms: Terms, loads: Sequence[Loads], observed: FloatArray, rows: Rows, seed: int, draws: int
-) -> FloatArray:
-    """Return each term's largest statistic beside any of the models, in permuted data.
+def _p_values(observed: FloatArray, permuted: FloatArray, scaled: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the p-values of terms alone, and adjusted for all of them."""
+    if scaled:
+        # as in the score part: observations of a cluster are not independent, so terms need a common scale
+        both = np.concatenate([observed[None], permuted])
+        scale = np.maximum(np.sqrt(np.mean(both**2, axis=0)), 1e-300)
+        observed, permuted = observed / scale, permuted / scale
+    own = (1 + np.sum(permuted >= observed * (1 - TIE), axis=0)) / (1 + len(permuted))
+    return own, step_down(observed, permuted)
 
-    Without clusters it is certain on which side of its observed one each lies, and so is the largest of the terms whose
-    observed ones are no larger; what else single precision loses of them nobody asks for.
-    """
-    exact = [(terms, one) for one in loads]
-    rough = [] if rows.strata else [pair for one in loads if (pair := in_single(terms, one)) is not None]
-    order = np.argsort(observed, kind="stable")
-    pieces = []
+
+def _moved_values(terms: Terms, loads: Sequence[Loads], rows: Rows, seed: int, draws: int) -> FloatArray:
+    """Return each term's largest statistic beside any of the models, in permuted data."""
+    models = [(terms, one) for one in loads]
     size = min(chunk_of(one) for one in loads)
+    return np.concatenate([_largest(models, moves) for moves in _moves(rows, seed, draws, size)])
+
+
+def _moves(rows: Rows, seed: int, draws: int, size: int) -> Iterator[Moves]:
+    """Return the row maps of all draws, so many at a time."""
     for first in range(0, draws, size):
-        moves = make_moves(maps_of(rows, seed, range(first, min(first + size, draws))), rows.one_to_one)
-        values = _largest(rough or exact, moves)
+        maps = maps_of(rows, seed, range(first, min(first + size, draws)))
+        yield make_moves(maps, rows.one_to_one)
+
+
+def _counted(
+    terms: Terms, loads: Sequence[Loads], observed: FloatArray, how: tuple[Rows, int, int], of_use: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the p-values of terms alone, and adjusted for all of them, without clusters.
+
+    It is certain on which side of a term's observed statistic each permuted one lies, and so is the largest of the
+    terms that come no earlier; what else single precision loses of them nobody asks for. Terms of which it is certain
+    that neither p-value is of use are not looked at further.
+    """
+    rows, seed, draws = how
+    limit = observed * (1 - TIE)
+    # from the term that says least to the one that says most
+    order = np.argsort(-observed, kind="stable")[::-1]
+    own, beyond = np.zeros(len(observed), dtype=int), np.zeros(len(observed), dtype=int)
+    rough = [pair for one in loads if (pair := in_single(terms, one)) is not None]
+    some, together = np.arange(len(observed)), True
+    for moves in _moves(rows, seed, draws, min(LOOK, *(chunk_of(one) for one in loads))):
+        exact = partial(_exact, terms, loads, moves, some)
+        reached = partial(_reached, order) if together else None
         if rough:
-            look_again(values, observed, partial(_reached, order), partial(_exact, exact, moves))
-        pieces.append(values)
-    return np.concatenate(pieces)
+            chosen = [(take_terms(few, some.tolist()), one) for few, one in rough]
+            values = _largest(chosen, moves)
+            look_again(values, observed[some], reached, exact)
+        else:
+            values = exact(np.ones(moves.draws, dtype=bool), np.arange(some.size))
+        own[some] += np.sum(values >= limit[some], axis=0)
+        if reached is not None:
+            beyond += np.sum(reached(values) >= limit, axis=0)
+            together = bool(np.any(_adjusted(beyond, order, draws) <= of_use))
+        if not together:
+            # the others' largest values are no longer asked for
+            some = np.flatnonzero((1 + own) / (1 + draws) <= of_use)
+            if not some.size:
+                break
+    p, adjusted = (1 + own) / (1 + draws), _adjusted(beyond, order, draws)
+    return np.where(p > of_use, 1.0, p), np.where(adjusted > of_use, 1.0, adjusted)
+
+
+def _adjusted(beyond: IntArray, order: IntArray, draws: int) -> FloatArray:
+    """Return adjusted p-values, or what they are at least: from the first term on none is smaller than one before."""
+    out = np.empty(len(beyond))
+    first = order[::-1]
+    out[first] = np.maximum.accumulate((1 + beyond[first]) / (1 + draws))
+    return out
 
 
 def _reached(order: IntArray, values: FloatArray) -> FloatArray:
@@ -206,10 +259,16 @@ def _reached(order: IntArray, values: FloatArray) -> FloatArray:
 
 
 def _exact(
-    models: Sequence[tuple[Terms, Loads]], moves: Moves, draws: NDArray[np.bool_], columns: IntArray
+    terms: Terms,
+    loads: Sequence[Loads],
+    moves: Moves,
+    some: IntArray,
+    draws: NDArray[np.bool_],
+    columns: IntArray,
 ) -> FloatArray:
-    some = [(take_terms(terms, columns.tolist()), one) for terms, one in models]
-    return _largest(some, moves.take(draws))
+    """Return the statistics of some terms in double precision, in some of the draws."""
+    few = take_terms(terms, some[columns].tolist())
+    return _largest([(few, one) for one in loads], moves.take(draws))
 
 
 def _largest(models: Sequence[tuple[Terms, Loads]], moves: Moves) -> FloatArray:

@@ -82,3 +82,18 @@ def test_of_two_that_may_be_the_largest_both_are_computed_again():
     look_again(values, observed, lambda values: values.max(axis=1, keepdims=True), exact)
     assert asked == [([True, False], [0, 1])]
     np.testing.assert_array_equal(values, true)
+
+
+@pytest.mark.parametrize("family", ["ordinal", "regression"])
+def test_p_values_that_are_of_no_use_cost_no_draws_and_change_no_other(family):
+    blocks, response = _data(family, False)
+    blocks.append(blocks[0] + 0.5 * blocks[5])
+    kept = score_test(blocks, response, alpha=0.04, rng=0)
+    whole = standin_test(blocks, response, kept.order, rng=0)
+    some = standin_test(blocks, response, kept.order, rng=0, of_use=0.2)
+    for name in ("p", "p_adjusted"):
+        all_, few = getattr(whole, name), getattr(some, name)
+        np.testing.assert_array_equal(few[all_ <= 0.2], all_[all_ <= 0.2])
+        assert np.all(few[all_ > 0.2] > 0.2)
+    assert whole.p_adjusted.min() <= 0.2 < whole.p.max()
+    assert some.p.max() == 1.0

@@ -207,9 +207,13 @@ class Spec:
 
         With `values` (B, k, n) they are so many problems.
         """
-        where = [c * self.n_features + j for c in range(self.sizes.classes) for j in columns]
         G = plain_columns(self.rows, values)
-        return Columns(np.tile(np.array(where, dtype=int), (len(G), 1)), G)
+        return Columns(np.tile(self.places(columns), (len(G), 1)), G)
+
+    def places(self, columns: Sequence[int]) -> NDArray[np.intp]:
+        """Return the variables of several columns of the regular part, class after class."""
+        where = [c * self.n_features + j for c in range(self.sizes.classes) for j in columns]
+        return np.array(where, dtype=np.intp)
 
     @property
     def hard(self) -> bool:

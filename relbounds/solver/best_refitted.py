@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,7 +13,7 @@ from scipy.sparse import csr_array
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core
-from relbounds.solver.folded_stack import folded_stack
+from relbounds.solver.folded_stack import FoldedStack, different_rows, fold_of, folded_stack
 from relbounds.solver.goals import OPEN
 from relbounds.solver.model import Model
 from relbounds.solver.priced import accurate, priced_core, priced_start
@@ -23,6 +24,21 @@ from relbounds.solver.working_rows import MANY, WorkingRows
 
 # The least price of a variable that is counted with, in units of half its penalty.
 TINY = 1e-9
+# With more columns than this, rows that are the same but for their sign are kept once.
+MANY_COLUMNS = 300
+
+
+class Made(Protocol):
+    """Columns that are made problem by problem when they are asked for: all of them would take much memory."""
+
+    @property
+    def index(self) -> np.ndarray:
+        """Whose columns they are, shape (P, k)."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, some: np.ndarray | slice) -> Columns:
+        """Return the columns of some problems."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +49,7 @@ class Refits:
     ----------
     model : Model
         What the models have in common.
-    columns : Columns
+    columns : Columns or Made
         The columns of the loss rows that each model has of its own.
 
     Examples
@@ -45,7 +61,7 @@ class Refits:
     """
 
     model: Model
-    columns: Columns
+    columns: Columns | Made
 
     @cached_property
     def reduced(self) -> Reduced:
@@ -54,13 +70,15 @@ class Refits:
 
     @cached_property
     def stack(self) -> Stack:
-        """The rows of every model in core units."""
-        return stacked(self.reduced, self.columns)
+        """The rows of every model in core units; of very many columns each different one once."""
+        once = stacked_once(self.reduced, self.columns) if self.reduced.core.q > MANY_COLUMNS else None
+        return stacked(self.reduced, self.columns) if once is None else once
 
     @cached_property
     def folded(self) -> Stack:
         """The same with each different row once, where few are different."""
-        return folded_stack(self.reduced.core, self.stack)
+        stack = self.stack
+        return stack if isinstance(stack, FoldedStack) else folded_stack(self.reduced.core, stack)
 
 
 @dataclass(frozen=True)
@@ -103,7 +121,7 @@ def best_refitted(refits: Refits, C: float, near: np.ndarray | None = None) -> B
     if near is None or reduced.core.rows < MANY:
         return best_of(reduced, stack, C)
     v = reduced.into(near)
-    v[np.unique(reduced.columns(refits.columns).index)] = 0.0
+    v[np.unique(_places(reduced)[refits.columns.index])] = 0.0
     return _near(reduced, stack, C, v)
 
 
@@ -129,24 +147,46 @@ def spent_by(core: Core, stack: Stack, C: float, v: np.ndarray) -> tuple[np.ndar
     return penalty, loss, 0.5 * penalty + C * loss
 
 
-def stacked(reduced: Reduced, columns: Columns) -> Stack:
+def stacked(reduced: Reduced, columns: Columns | Made) -> Stack:
     """Return the rows of every model in core units."""
-    core, rows = reduced.core, reduced.rows
+    core, place = reduced.core, _places(reduced)
+    G = np.empty((len(columns), core.q, core.rows))
+    # one after the other: what a problem needs stays in the cache
+    for i, one in enumerate(G):
+        _put(one, reduced, columns.take(slice(i, i + 1)), place)
+    return Stack(G, None, np.arange(len(columns)), apart=count_apart(core.G, np.unique(place[columns.index])))
+
+
+def stacked_once(reduced: Reduced, columns: Columns | Made) -> Stack | None:
+    """Return the same with each different row once; None where too many are different."""
+    core, fold = reduced.core, fold_of(reduced.core)
+    if fold is None:
+        return None
+    place, room = _places(reduced), np.empty((core.q, core.rows))
+    each = (_put(room, reduced, columns.take(slice(i, i + 1)), place) for i in range(len(columns)))
+    found = different_rows(core, fold, each)
+    return None if found is None else FoldedStack(found, None, np.arange(len(columns)), fold=fold)
+
+
+def _places(reduced: Reduced) -> np.ndarray:
+    """Return where each variable is in core units, -1 where it is not."""
     place = np.full(reduced.origin.size, -1)
     place[reduced.free] = np.arange(reduced.free.size)
-    G = np.empty((len(columns), core.q, core.rows))
-    every: slice | np.ndarray = slice(None) if rows.size == columns.G.shape[2] else rows
-    # one after the other: what a problem needs stays in the cache
-    for one, index, own in zip(G, columns.index, columns.G, strict=True):
-        at = place[index]
-        common = np.ones(core.q, dtype=bool)
-        common[at] = False
-        one[common] = core.G.T[common]
-        scale, runs = reduced.unit[at] / reduced.height, np.flatnonzero(np.diff(at) != 1) + 1
-        for i, j in pairwise([0, *runs.tolist(), at.size]):
-            first = int(at[i])
-            np.multiply(own[i:j, every], scale[i:j, None], out=one[first : first + j - i])
-    return Stack(G, None, np.arange(len(columns)), apart=count_apart(core.G, np.unique(place[columns.index])))
+    return place
+
+
+def _put(room: np.ndarray, reduced: Reduced, columns: Columns, place: np.ndarray) -> np.ndarray:
+    """Write the rows of one problem in core units, (q, R), where there is room for them."""
+    core, rows, at, own = reduced.core, reduced.rows, place[columns.index[0]], columns.G[0]
+    every: slice | np.ndarray = slice(None) if rows.size == own.shape[1] else rows
+    common = np.ones(core.q, dtype=bool)
+    common[at] = False
+    room[common] = core.G.T[common]
+    scale, runs = reduced.unit[at] / reduced.height, np.flatnonzero(np.diff(at) != 1) + 1
+    for i, j in pairwise([0, *runs.tolist(), at.size]):
+        first = int(at[i])
+        np.multiply(own[i:j, every], scale[i:j, None], out=room[first : first + j - i])
+    return room
 
 
 def best_of(

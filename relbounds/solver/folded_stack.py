@@ -62,6 +62,20 @@ class FoldedStack(Stack):
         G = self.G if len(problems) == len(self.G) else self.G[problems]
         return replace(self, G=G, owner=np.arange(len(G)))
 
+    def whole(self) -> np.ndarray:
+        """Return all loss rows of each problem, shape (P, q, R)."""
+        return self.rows_of(np.tile(np.arange(self.fold.which.size), (len(self.G), 1)))
+
+    def rows_of(self, order: np.ndarray) -> np.ndarray:
+        """Return some loss rows of each problem, `order` (P, r), shape (P, q, r)."""
+        c, fold = self.G.shape[1], self.fold
+        out = np.empty((len(self.G), c + len(fold.free), order.shape[1]))
+        for one, G, some in zip(out, self.G, order, strict=True):
+            np.take(G, fold.which[some], axis=1, out=one[:c], mode="clip")
+            one[:c] *= fold.sign[some]
+            one[c:] = fold.free[:, some]
+        return out
+
     def columns(self, owner: np.ndarray, place: np.ndarray, unit: np.ndarray) -> Stack:
         """Return the rows of some problems in penalised columns of their own and all free ones."""
         c = place.shape[1] - len(self.fold.free)
@@ -100,23 +114,17 @@ class ActiveStack(Stack):
 
     Parameters
     ----------
-    source : ndarray, shape (P, q, R)
-        All rows of each problem.
+    X : ndarray, shape (P, c, U)
+        The different rows of each problem in the penalised columns.
     fold : Fold
-        Which of them are the same but for their sign.
+        Which rows are the same but for their sign.
     which : ndarray of int, shape (P, r)
         Which of the different ones each row is.
     """
 
-    source: np.ndarray = field(kw_only=True)
+    X: np.ndarray = field(kw_only=True)
     fold: Fold = field(kw_only=True)
     which: np.ndarray = field(kw_only=True)
-
-    @cached_property
-    def X(self) -> np.ndarray:
-        """The different rows in the penalised columns, shape (P, c, U)."""
-        c, first = self.G.shape[1] - len(self.fold.free), self.fold.first
-        return self.source[:, :c, first] * self.fold.sign[first]
 
     @cached_property
     def rows(self) -> Stack:
@@ -133,24 +141,21 @@ class ActiveStack(Stack):
     def of(self, owner: np.ndarray) -> Stack:
         """Return the same problems with other directions, whose problems are given."""
         out = super().of(owner)
-        if "X" in self.__dict__:
-            out.__dict__["X"], out.__dict__["rows"] = self.X, self.rows.of(owner)
+        if "rows" in self.__dict__:
+            out.__dict__["rows"] = self.rows.of(owner)
         return out
 
     def columns(self, owner: np.ndarray, place: np.ndarray, unit: np.ndarray) -> Stack:
         """Return the rows of some problems in penalised columns of their own and all free ones."""
         few = super().columns(owner, place, unit)
-        c, first = place.shape[1] - len(self.fold.free), self.fold.first
-        X = self.source[owner[:, None, None], place[:, :c, None], first]
+        c = place.shape[1] - len(self.fold.free)
+        X = self.X[owner[:, None], place[:, :c]]
         X *= unit[:, :c, None]
-        X *= self.fold.sign[first]
         return self._with(few.G, few.linear, X, self.which[owner])
 
     def _with(self, G: np.ndarray, linear: np.ndarray | None, X: np.ndarray, which: np.ndarray) -> Stack:
         """Return other problems, one direction each, whose different rows are known."""
-        out = replace(self, G=G, linear=linear, owner=np.arange(len(G)), which=which)
-        out.__dict__["X"] = X
-        return out
+        return replace(self, G=G, linear=linear, owner=np.arange(len(G)), which=which, X=X)
 
     def clear(self, some: slice) -> None:
         """Set some columns to 0."""

@@ -274,7 +274,7 @@ def _whole(
     if not hard:
         Lin = np.zeros((p.size, core.q))
         return replace(core, p=p, l=l, Lin=Lin, B=B), stack
-    G = stack.G
+    G = stack.whole()
     A = np.concatenate([np.tile(core.A.T, (len(G), 1, 1)), G], axis=2)
     none = np.zeros(0)
     fewer = replace(
@@ -364,7 +364,8 @@ def _active(core: Core, stack: Stack, centre: State) -> np.ndarray:
         return np.ones((P, R), dtype=bool)
     with np.errstate(all="ignore"):
         factor = factor_of(core, centre, stack)
-        reach = np.sqrt(np.maximum(np.einsum("pqr,pqr->pr", stack.G, factor.solve(stack.G)), 0.0))
+        G = stack.whole()
+        reach = np.sqrt(np.maximum(np.einsum("pqr,pqr->pr", G, factor.solve(G)), 0.0))
         # the barrier's metric is in units of the mean product of slack and multiplier
         reach *= np.sqrt(centre.products() / centre.S.shape[1])[:, None]
         margin = np.abs(stack.times(centre.v) - core.h)
@@ -456,13 +457,11 @@ def _fewer(whole: _Sets, active: np.ndarray) -> tuple[Core, Stack, np.ndarray, n
     np.put_along_axis(kept, order, True, axis=1)
     held = ~kept & (margin < 0)
     weights = np.where(held, core.c, 0.0)
-    linear = -np.einsum("pqr,pr->pq", stack.G, weights)
-    G = np.take_along_axis(stack.G, order[:, None, :], axis=2)
+    linear, G = -stack.times_t(weights), stack.rows_of(order)
     B = core.B - np.multiply.outer(weights @ core.h, core.l)
     fewer = replace(core, h=core.h[order], c=core.c[order], B=B)
-    fold = None if whole.once is None else whole.once.fold
-    some = replace(stack, G=G, linear=linear)
-    if fold is not None and fold.starts.size < FOLDED * count and not stack.apart:
-        which = fold.which[order]
-        some = ActiveStack(G, None, stack.owner, linear=linear, source=stack.G, fold=fold, which=which)
+    some, once = Stack(G, None, stack.owner, linear=linear, apart=stack.apart), whole.once
+    if once is not None and once.fold.starts.size < FOLDED * count and not stack.apart:
+        which = once.fold.which[order]
+        some = ActiveStack(G, None, stack.owner, linear=linear, X=once.G, fold=once.fold, which=which)
     return fewer, some, held, kept

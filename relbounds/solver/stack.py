@@ -137,6 +137,14 @@ class Stack:
         out.pairs.update(self.pairs)
         return out
 
+    def whole(self) -> np.ndarray:
+        """Return all loss rows of each problem, shape (P, q, R)."""
+        return self.G
+
+    def rows_of(self, order: np.ndarray) -> np.ndarray:
+        """Return some loss rows of each problem, `order` (P, r), shape (P, q, r)."""
+        return np.take_along_axis(self.G, order[:, None, :], axis=2)
+
     def columns(self, owner: np.ndarray, place: np.ndarray, unit: np.ndarray) -> Stack:
         """Return the loss rows of some problems in columns of their own, (B, c) each, in other units."""
         G = self.G[owner[:, None], place]

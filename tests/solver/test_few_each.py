@@ -123,12 +123,13 @@ def test_gram_matrices_of_active_rows_have_each_different_row_once():
     core = priced_core(random_model(7, "ordinal", "implicit", "noisy", n=30, d=30)).core
     rng = np.random.default_rng(1)
     whole = Stack(np.stack([core.G.T * s for s in (1.0, 1.0, 1.0)]), None, np.arange(3))
-    fold = folded_stack(core, whole).fold
+    once = folded_stack(core, whole)
+    fold = once.fold
     order = np.sort(np.array([rng.permutation(core.rows)[:60] for _ in range(3)]), axis=1)
     G = np.take_along_axis(whole.G, order[:, None, :], axis=2)
     which = fold.which[order]
     one = Stack(G, None, np.arange(3))
-    two = ActiveStack(G, None, np.arange(3), source=whole.G, fold=fold, which=which)
+    two = ActiveStack(G, None, np.arange(3), X=once.G, fold=fold, which=which)
     place = np.hstack([rng.permutation(30)[:12].reshape(3, 4), np.tile(np.arange(30, core.q), (3, 1))])
     unit = np.hstack([rng.uniform(0.5, 2, size=(3, 4)), np.ones((3, core.q - 30))])
     owner = np.array([0, 0, 1, 2, 2])

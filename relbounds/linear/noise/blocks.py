@@ -223,6 +223,27 @@ def _are_single(functionals: Sequence[Functional]) -> bool:
     return all(f.signed and len(f.variables) == 1 for f in functionals)
 
 
+@dataclass(frozen=True)
+class Permuted:
+    """What changes in the program in each of several draws (draws, n, k) of some columns: made when it is asked for."""
+
+    spec: Spec
+    columns: tuple[int, ...]
+    values: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def index(self) -> NDArray[np.intp]:
+        """Whose columns they are, draw by draw."""
+        return np.tile(self.spec.places(self.columns), (len(self), 1))
+
+    def take(self, some: NDArray[np.intp] | slice) -> Columns:
+        """Return the columns of some draws."""
+        return self.spec.changes(self.columns, self.values[some].transpose(0, 2, 1))
+
+
 def refit_together(
     evidence: Evidence, task: Together, columns: Sequence[int], values: FloatArray
 ) -> list[BlockValues | None]:
@@ -239,9 +260,8 @@ def refit_together(
     """
     model, C = task.spec.model, evidence.solution.C
     budgets: Budgets = budgets_of(model, C, evidence.delta, evidence.options.tolerance)
-    changes = task.spec.changes(columns, values.transpose(0, 2, 1))
+    changes = Permuted(task.spec, tuple(columns), values)
     asked = ("refits", tuple(columns), hash(_told_by(values).tobytes()))
-    del values  # of many columns they are large
     refits = Refits(model, changes)
     best = evidence.memory.recall(asked, lambda: best_each(refits, C, evidence.solution.v))
     start: BestRefitted | None = best

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from relbounds.design.design_terms import DesignTerm
 from relbounds.linear.families.rows import FloatArray
@@ -102,6 +103,22 @@ def directions_of(functionals: Sequence[Functional], q: int) -> FloatArray:
     for f in functionals:
         out[first : first + len(f.tops), list(f.variables)] = f.tops
         first += len(f.tops)
+    return out
+
+
+def sparse_directions_of(functionals: Sequence[Functional], q: int) -> csr_array:
+    """Return the same where nearly all entries are 0, as of a few variables of very many.
+
+    Examples
+    --------
+    >>> sparse_directions_of([size_of(1)], 2).toarray().tolist()
+    [[0.0, 1.0], [0.0, -1.0]]
+    """
+    width = [len(f.variables) for f in functionals for _ in f.tops]
+    columns = [j for f in functionals for _ in f.tops for j in f.variables]
+    values = np.concatenate([np.zeros(0), *(f.tops.ravel() for f in functionals)])
+    out = csr_array((values, np.array(columns, dtype=int), np.cumsum([0, *width])), shape=(len(width), q))
+    out.eliminate_zeros()
     return out
 
 

@@ -268,13 +268,12 @@ def proved(
     return Proof(pushed[:, :s], np.where(left > 0, left, np.inf))
 
 
-def screened(core: Core, proof: Proof, d: np.ndarray) -> np.ndarray:
+def screened(core: Core, proof: Proof, d: csr_array) -> np.ndarray:
     """Return what no equivalent model exceeds along `d` (core units), for each set; shape (P, k)."""
-    s, out = core.pen.size, np.full((len(proof.left), len(d)), np.inf)
+    s, out = core.pen.size, np.full((len(proof.left), d.shape[0]), np.inf)
     half = 0.5 * core.pen
-    sole = ~d[:, s:].any(axis=1)
-    # as a rule a direction is a variable or two of very many
-    few = csr_array(d[:, :s] if sole.all() else d[sole, :s])
+    sole = np.diff(d[:, s:].indptr) == 0
+    few = d[np.flatnonzero(sole), :s]
     least = TINY * half
     with np.errstate(all="ignore"):
         most = few.maximum(0) @ (1.0 / np.maximum(half - proof.pushed, least)).T

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from relbounds.solver.best_refitted import Proof
 from relbounds.solver.centre import aimed, centred
@@ -28,7 +29,7 @@ MOST_OF_USE, MOST_FOR_FEW = 0.5, 0.8
 SHARED = 1.3
 
 
-def close_columns(core: Core, proof: Proof, d: np.ndarray, most: float = MOST_OF_USE) -> np.ndarray | None:
+def close_columns(core: Core, proof: Proof, d: csr_array, most: float = MOST_OF_USE) -> np.ndarray | None:
     """Return the columns that each set begins with, shape (P, s); None where all are better taken.
 
     Examples
@@ -36,14 +37,14 @@ def close_columns(core: Core, proof: Proof, d: np.ndarray, most: float = MOST_OF
     >>> from relbounds.solver.model import make_model
     >>> from relbounds.solver.priced import priced_core
     >>> core = priced_core(make_model(np.ones((1, 4)), np.ones(1), np.ones(1), np.ones(4))).core
-    >>> close_columns(core, Proof(np.array([[0.5, 0.1, 0.2, -0.1]]), np.ones(1)), np.eye(4)).tolist()
+    >>> close_columns(core, Proof(np.array([[0.5, 0.1, 0.2, -0.1]]), np.ones(1)), csr_array(np.eye(4))).tolist()
     [[True, False, False, False]]
     """
     s = core.pen.size
     if not core.rows or core.A[:, :s].any() or not np.isfinite(proof.left).all():
         return None
     near: np.ndarray = np.abs(proof.pushed) > CLOSE * 0.5 * core.pen
-    width = int(near.sum(axis=1).max(initial=0)) + int((d[:, :s] != 0).sum(axis=1).max(initial=0))
+    width = int(near.sum(axis=1).max(initial=0)) + int(np.diff(d[:, :s].indptr).max(initial=0))
     return near if width <= most * s else None
 
 
@@ -72,12 +73,18 @@ class Few:
         """Return points (B, q) in these columns."""
         return np.take_along_axis(v / self.unit, self.place, axis=1)
 
-    def along(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def along(self, d: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Return directions (k, q) in the columns of each problem, (B, k, c), and which have a part in these."""
-        own = d[:, self.place]
-        own *= self.unit[self.place]
-        own = own.transpose(1, 0, 2)
-        return own, np.asarray(own.any(axis=2))
+        B, c = self.place.shape
+        at = np.full((B, self.unit.size), -1)
+        np.put_along_axis(at, self.place, np.arange(c)[None, :], axis=1)
+        here = at[:, d.indices]
+        b, entry = np.nonzero(here >= 0)
+        row = np.repeat(np.arange(d.shape[0]), np.diff(d.indptr))[entry]
+        out, known = np.zeros((B, d.shape[0], c)), np.zeros((B, d.shape[0]), dtype=bool)
+        out[b, row, here[b, entry]] = (d.data * self.unit[d.indices])[entry]
+        known[b, row] = True
+        return out, known
 
     def back(self, v: np.ndarray) -> np.ndarray:
         """Return points in all columns."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.best_refitted import BestRefitted, Proof, Refits, best_of, proved, screened, spent_by
@@ -81,7 +82,7 @@ def push_refitted(
     refits: Refits,
     C: float,
     budgets: Budgets,
-    directions: np.ndarray,
+    directions: np.ndarray | csr_array,
     paired: np.ndarray,
     *,
     best: BestRefitted | None = None,
@@ -97,7 +98,7 @@ def push_refitted(
         Price of the loss.
     budgets : callable
         ``budgets(penalty, loss, objective)`` of the best models gives ``(p, l, B)``, `B` with one row a model.
-    directions : ndarray, shape (k, q)
+    directions : ndarray or csr_array, shape (k, q)
         Directions, the same for all models.
     paired : ndarray of bool, shape (k,)
         Directions whose opposite is among them: together they tell the least absolute value.
@@ -126,8 +127,9 @@ def push_refitted(
     core, v = reduced.core, best.v
     penalty, loss, objective = spent_by(core, stack, C, v)
     p, l, B = budgets(penalty, loss, objective)
-    d = directions[:, reduced.free]
-    d *= reduced.unit
+    # as a rule a direction is a variable or two of very many
+    d = csr_array(directions)[:, reduced.free]
+    d.data *= reduced.unit[d.indices]
     points = reduced.back(v)
     size = np.abs(points[:, model.penalty > 0]).sum(axis=1)
     zero, good = np.zeros(P), np.isfinite(objective)
@@ -157,8 +159,8 @@ def push_refitted(
             folded = refits.folded if core.q >= MANY_COLUMNS and not hard else None
             once = folded.some(here) if isinstance(folded, FoldedStack) else None
             sets, moving, view = _sets_of(*own, at[inside], shown, d, most, once)
-            value = at[inside] @ d.T
-            seen = np.maximum(sets.middle @ d.T, value)
+            value = (d @ at[inside].T).T
+            seen = np.maximum((d @ sets.middle.T).T, value)
             each = np.broadcast_to(paired, seen.shape)
             known = Found(seen, top[here], each, np.full(seen.shape, REACHED) * size[here, None])
             _do_without(sets, at[inside], d, known)
@@ -228,7 +230,7 @@ def _sets_of(
     stack: Stack,
     v: np.ndarray,
     proof: Proof,
-    d: np.ndarray,
+    d: csr_array,
     most: float,
     once: FoldedStack | None,
 ) -> tuple[_Sets, np.ndarray, View]:
@@ -244,18 +246,22 @@ def _sets_of(
     return sets, _active(few.core, few.stack, centre), found
 
 
-def _ahead(sets: _Sets, view: View, d: np.ndarray, every: bool) -> np.ndarray:
+def _ahead(sets: _Sets, view: View, d: csr_array, every: bool) -> np.ndarray:
     """Return about how far each set goes along directions (k, q), as its middle tells.
 
     Minus infinity where it tells nothing, unless it is to tell of `every` direction.
     """
     few, centre = view
     if few is not None and not every:
-        own, known = few.along(d)
-        return np.where(known, ahead_of(few.core, centre, own, few.stack), -np.inf)
+        # those that use no column of any set are not looked at
+        some = np.flatnonzero(np.diff(d[:, np.unique(few.place)].indptr))
+        out = np.full((len(few.place), d.shape[0]), -np.inf)
+        own, known = few.along(d[some])
+        out[:, some] = np.where(known, ahead_of(few.core, centre, own, few.stack), -np.inf)
+        return out
     if few is not None:
         centre = centred(sets.core, sets.middle, sets.stack)
-    return ahead_of(sets.core, centre, d, sets.stack)
+    return ahead_of(sets.core, centre, d.toarray(), sets.stack)
 
 
 def _some(core: Core, stack: Stack, some: np.ndarray) -> tuple[Core, Stack]:
@@ -293,7 +299,7 @@ def _whole(
 
 
 def _push_sets(
-    out: Refitted, which: np.ndarray, sets: _Sets, active: np.ndarray, d: np.ndarray, found: Found
+    out: Refitted, which: np.ndarray, sets: _Sets, active: np.ndarray, d: csr_array, found: Found
 ) -> np.ndarray:
     """Find what the models `which` reach along `d` (core units) and write it down; return their active rows."""
     many = np.count_nonzero(found.top > -np.inf, axis=1).max(initial=0) > FEW_DIRECTIONS
@@ -322,7 +328,7 @@ def _push_sets(
 
 
 def _glance(
-    sets: _Sets, active: np.ndarray, d: np.ndarray, found: Found, size: np.ndarray, glance: Glance
+    sets: _Sets, active: np.ndarray, d: csr_array, found: Found, size: np.ndarray, glance: Glance
 ) -> Found:
     """Return the same with the leading directions open only: those that lead on the columns near the best models."""
     tolerance = np.broadcast_to(glance.accuracy * size[:, None], found.top.shape)
@@ -345,12 +351,13 @@ def _chunks(sets: _Sets, pending: np.ndarray, want: np.ndarray, active: np.ndarr
     return [pending[run == r] for r in np.unique(run)]
 
 
-def _do_without(sets: _Sets, best: np.ndarray, d: np.ndarray, found: Found) -> None:
+def _do_without(sets: _Sets, best: np.ndarray, d: csr_array, found: Found) -> None:
     """Note directions against what best models use that end at 0: where these may simply do without."""
     owner, number = np.nonzero(found.paired & (found.seen < 0))
     if not owner.size:
         return
-    points = np.where(d[number] != 0, 0.0, best[owner])
+    points, own_d = best[owner], d[number]
+    points[np.repeat(np.arange(owner.size), np.diff(own_d.indptr)), own_d.indices] = 0.0
     own = replace(sets.core, B=sets.core.B[owner])
     room, _, g = room_of(own, points, sets.stack.of(owner))
     fine = (np.min(room, axis=1) >= 0) & (np.min(g, axis=1, initial=0.0) >= 0)
@@ -378,7 +385,7 @@ def _race(
     sets: _Sets,
     some: np.ndarray,
     active: np.ndarray,
-    d: np.ndarray,
+    d: csr_array,
     want: np.ndarray,
     found: Found,
     lead: int = 0,
@@ -396,7 +403,7 @@ def _race(
     elif whole.once is not None:
         stack = whole.once
     owner, number = np.nonzero(want)
-    own = d[number]
+    own = d[number].toarray()
     few = None
     if whole.near is not None:
         few = narrowed(core, stack, whole.middle, whole.near, whole.proof, owner, own, whole.most)

@@ -5,9 +5,12 @@ import pytest
 from problems import FAMILIES, plain_baseline, plain_max, random_model
 
 from relbounds.linear.equivalent import budgets_of
-from relbounds.solver import own_columns, refitted
+from relbounds.linear.families import make_rows
+from relbounds.linear.plain import plain_columns, plain_model
+from relbounds.solver import best_refitted, own_columns, refitted
 from relbounds.solver.best_refitted import Refits
 from relbounds.solver.columns import Columns, put_columns
+from relbounds.solver.folded_stack import FoldedStack
 from relbounds.solver.open_ends import Glance, Likely
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.refitted import push_refitted
@@ -61,6 +64,29 @@ def compare(model, C, columns, budgets, directions, rel=2e-6):
 def test_every_family_against_scipy(family, order, tolerance):
     for seed in range(2):
         compare(*case(seed, family, order, tolerance=tolerance))
+
+
+@pytest.mark.parametrize(("strong", "delta", "widths"), [(10.0, 0.1, 1.0), (3.0, 0.2, 0.02), (1e6, 0.1, 1.0)])
+@pytest.mark.parametrize("tolerance", ["split", "joint"])
+def test_rows_that_are_the_same_but_for_their_sign_are_kept_once(
+    monkeypatch, strong, delta, widths, tolerance
+):
+    monkeypatch.setattr(best_refitted, "MANY_COLUMNS", 0)
+    monkeypatch.setattr(refitted, "MANY_COLUMNS", 0)
+    monkeypatch.setattr(refitted, "SMALL", 10)
+    monkeypatch.setattr(refitted, "WIDTHS", widths)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 6))
+    latent = X[:, 0] - X[:, 1] + (0.0 if strong > 1e3 else 0.7) * rng.normal(size=40)
+    rows = make_rows(np.digitize(latent, [-1.0, 0.0, 1.0]) + 1, "ordinal", "implicit")
+    model = plain_model(X, rows)
+    values = np.array([X[rng.permutation(40)][:, 2:].T for _ in range(3)])
+    columns = Columns(np.tile([2, 3, 4, 5], (3, 1)), plain_columns(rows, values))
+    C = strong * smallest_C(model)
+    budgets = budgets_of(model, C, delta, tolerance)
+    stack = Refits(model, columns).stack
+    assert isinstance(stack, FoldedStack) and stack.G.shape == (3, 6, 40)
+    compare(model, C, columns, budgets, both_ways(model))
 
 
 def test_without_loss_every_row_is_met():

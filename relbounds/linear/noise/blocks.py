@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from relbounds.design import Design
-from relbounds.linear.asked import Asked, Functional, directions_of
+from relbounds.linear.asked import Asked, Functional, directions_of, sparse_directions_of
 from relbounds.linear.ends import greatest, least
 from relbounds.linear.equivalent import budgets_of, equivalent_models
 from relbounds.linear.families.rows import FloatArray
@@ -142,7 +143,7 @@ class Together:
         The program, no rows merged.
     rows : tuple of Asked
         The rows of the block.
-    directions, paired : ndarray
+    directions, paired
         What they ask for (:func:`relbounds.solver.refitted.push_refitted`).
     off : tuple of int
         Variables that are held at 0 in the sets of equivalent models, though not in the best ones.
@@ -152,7 +153,7 @@ class Together:
 
     spec: Spec
     rows: tuple[Asked, ...]
-    directions: FloatArray
+    directions: csr_array
     paired: NDArray[np.bool_]
     off: tuple[int, ...] = ()
     likely: Likely | None = None
@@ -169,7 +170,7 @@ class Together:
         """The size of one refit's rows for all directions that are pushed, or what counts as that in wide sets."""
         if self.likely is not None and self.likely.glance is not None:
             return max(WIDE_ENTRIES, self.spec.model.G.size // 2)
-        count = len(self.directions)
+        count = self.directions.shape[0]
         return max(1, (count if self.likely is None else min(count, AHEAD)) * len(self.spec.rows))
 
 
@@ -210,9 +211,10 @@ def together(
             return None
     if len(spec.rows) < R:
         spec = build(evidence.design, spec.kind, merged=False)
-    directions = directions_of(functionals, model.q)
+    directions = sparse_directions_of(functionals, model.q)
+    count = directions.shape[0]
     paired = np.concatenate([np.full(len(f.tops), f.signed) for f in functionals])
-    likely = Likely(AHEAD, NEAR, len(directions), EXACT) if single else None
+    likely = Likely(AHEAD, NEAR, count, EXACT) if single else None
     if wide:
         likely = Likely(FEW, NEAR, FEW, 0.2 * SHOWN, Glance(LEAD, GLANCE))
     return Together(spec, tuple(rows), directions, paired, tuple(off), likely)

@@ -61,7 +61,7 @@ EXACT, SHOWN = 1e-6, 1e-3
 WIDE_ENTRIES = 200_000
 # With more variables than this, and a best model that uses more of them than that, the columns that a refit needs leave
 # no room for others beside it.
-WIDEST, FEW_USED = 600, 60
+WIDEST, FEW_USED = 600, 85
 # Models without some of what they use are looked at together up to so many entries: a matter of memory alone.
 TOGETHER = 1_000_000
 # Entries of a part beyond which refits are not remembered for other tolerances.

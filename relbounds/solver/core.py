@@ -17,8 +17,8 @@ from relbounds.solver.factors import Shared
 from relbounds.solver.grams import Grams
 from relbounds.solver.stack import Stack
 
-SLACKS = ("u1", "u2", "xi", "f", "g", "s")
-MULTIPLIERS = ("z1", "z2", "z3", "z4", "alpha", "lam")
+SLACKS = {name: part for part, name in enumerate(("u1", "u2", "xi", "f", "g", "s"))}
+MULTIPLIERS = {name: part for part, name in enumerate(("z1", "z2", "z3", "z4", "alpha", "lam"))}
 # What may differ from direction to direction: a few columns, or all rows.
 Own = Columns | Stack
 
@@ -111,9 +111,9 @@ class State:
     def __getattr__(self, name: str) -> np.ndarray:
         """Return one part of the slacks or multipliers by its name."""
         if name in SLACKS:
-            return self.S[:, self.cuts[SLACKS.index(name)]]
+            return self.S[:, self.cuts[SLACKS[name]]]
         if name in MULTIPLIERS:
-            return self.Z[:, self.cuts[MULTIPLIERS.index(name)]]
+            return self.Z[:, self.cuts[MULTIPLIERS[name]]]
         if name == "t":
             return 0.5 * (self.u1 + self.u2)
         raise AttributeError(name)

@@ -34,15 +34,21 @@ def _gram(core: Core, D: np.ndarray, columns: Own | None, hard: bool = False) ->
 
 
 def _normal(
-    core: Core, D: np.ndarray, Da: np.ndarray, E: np.ndarray, columns: Own | None, single: bool = False
+    core: Core,
+    D: np.ndarray,
+    Da: np.ndarray,
+    E: np.ndarray,
+    columns: Own | None,
+    single: bool = False,
+    dense: bool = False,
 ) -> Factor | Wide:
-    """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller.
+    """Return factors of ``G' D G + A' Da A + diag(E)``, from the side that is smaller, or `dense` from the variables'.
 
     Those of the variables may be `single`, in low precision.
     """
     fold = None if columns is not None else core.gram_G.rows_once
     rows = (core.rows if fold is None else fold.starts.size) + core.a.size
-    if core.pen.size <= 1.5 * rows + 50 or isinstance(columns, Stack):
+    if dense or core.pen.size <= 1.5 * rows + 50 or isinstance(columns, Stack):
         factors = [
             _dense(
                 core, D[some], Da[some], E[some], columns if columns is None else columns.take(some), single
@@ -107,10 +113,12 @@ def _dense(
 class Linear:
     """The reduced Newton system of one iteration: factored once, solved for two right-hand sides.
 
-    With `single` its matrices may be formed and factored in single precision.
+    With `single` its matrices may be formed and factored in single precision; `dense` as for `_normal`.
     """
 
-    def __init__(self, core: Core, columns: Own | None, at: State, single: bool = False) -> None:
+    def __init__(
+        self, core: Core, columns: Own | None, at: State, single: bool = False, dense: bool = False
+    ) -> None:
         self.core, self.columns, self.at = core, columns, at
         s, K, B = core.pen.size, core.p.size, len(at.v)
         c = self.c = at.prices(core)
@@ -130,7 +138,8 @@ class Linear:
             self.factor, at.metric = at.metric, None
         else:
             single = single and float(np.max(D)) < MOST_SINGLE
-            self.factor = _normal(core, D3 * self.E4, Da, 4.0 * D1 * D2 * self.i12, columns, single)
+            E = 4.0 * D1 * D2 * self.i12
+            self.factor = _normal(core, D3 * self.E4, Da, E, columns, single, dense)
         if K:
             push = times_t(core, self.E4 * c, columns)
             N = self.N = core.Lin.T[None] - push[:, :, None] * core.l

@@ -20,6 +20,8 @@ MOST = 80
 FEW_SINGLE = 48
 # Multipliers count as such of a direction when no more than this share of it is missing.
 MOST_MISSING = 0.9
+# States are kept every so many steps, in case a later one is broken.
+KEPT_EVERY = 6
 # Just below the largest block that the GNU allocator learns from.
 KEPT_BYTES = 31 * 2**20
 
@@ -79,7 +81,18 @@ def solve(
     """
     keep_memory()
     with np.errstate(all="ignore"):
-        return _iterate(core, d, start, tolerance, columns, stop, most, core.q >= FEW_SINGLE and not precise)
+        out, broken = _iterate(
+            core, d, start, tolerance, columns, stop, most, core.q >= FEW_SINGLE and not precise
+        )
+        some = np.flatnonzero(broken)
+        if some.size and not isinstance(columns, Stack):
+            # from the side of the rows the last digits may be lost; from that of the variables they are there
+            own = None if columns is None else columns.take(some)
+            again, _ = _iterate(
+                core, d[some], out.take(some), tolerance[some], own, stop, most, False, dense=True
+            )
+            out.put(some, again)
+    return out
 
 
 def keep_memory() -> None:
@@ -101,11 +114,13 @@ def _iterate(
     stop: Stop | None,
     most: int,
     coarsely: bool,
-) -> State:
+    dense: bool = False,
+) -> tuple[State, np.ndarray]:
+    """Return states, and which directions broke off: these are where they were some steps before."""
     count = core.count
     out = start.take(np.arange(len(d)))
     out.metric = None
-    at, live = start, np.arange(len(d))
+    at, live, broken = start, np.arange(len(d)), np.zeros(len(d), dtype=bool)
     budgeted = _is_budgeted(core, start)
     for round_ in range(most + 1):
         gap = at.products()
@@ -122,6 +137,7 @@ def _iterate(
             at.iterations[:] = round_
             # a broken step leaves the last sound state in place
             sound = done & np.isfinite(gap + lack)
+            broken[live[done & ~sound]] = True
             ended = at.take(sound)
             ended.scale(at.lift[sound])
             out.put(live[sound], ended)
@@ -131,11 +147,11 @@ def _iterate(
             at, live, d, tolerance = at.take(keep), live[keep], d[keep], tolerance[keep]
             gap, residual = gap[keep], residual[keep]
             columns = None if columns is None else columns.take(keep)
-        if round_ and round_ % 12 == 0:
+        if round_ and round_ % KEPT_EVERY == 0:
             out.put(live, at)
         coarse = coarsely and _is_coarse(core, at, gap)
-        _advance(core, at, gap / count, residual, columns, count, coarse)
-    return out
+        _advance(core, at, gap / count, residual, columns, count, coarse, dense)
+    return out, broken
 
 
 def _is_budgeted(core: Core, at: State) -> bool:
@@ -181,9 +197,10 @@ def _advance(
     columns: Own | None,
     count: int,
     coarse: bool,
+    dense: bool,
 ) -> None:
     """Take one predictor-corrector step in place."""
-    linear = Linear(core, columns, at, coarse)
+    linear = Linear(core, columns, at, coarse, dense)
     _, dS, _ = linear.solve(-at.Z, residual)
     # without a target the multipliers move by ``-Z (1 + r)``, and all that is asked of that step follows from ``r``
     r = dS * linear.over

@@ -87,9 +87,9 @@ def test_low_precision_on_the_way_does_not_change_where_it_ends(family, coarse, 
     used = []
     whole = interior.Linear
 
-    def seen(core, columns, at, single=False):
+    def seen(core, columns, at, single=False, dense=False):
         used.append(single)
-        return whole(core, columns, at, single)
+        return whole(core, columns, at, single, dense)
 
     monkeypatch.setattr(interior, "COARSE", coarse)
     monkeypatch.setattr(interior, "Linear", seen)
@@ -157,3 +157,25 @@ def push_all_columns(polytope, directions):
     d = directions[:, reduced.free] * reduced.unit
     found = run_centred(reduced.core, d, prepare(polytope).v[None, :], 1e-7 * polytope.size)
     return np.einsum("bq,bq->b", found.v, d)
+
+
+@pytest.mark.parametrize("last", [0, 14])
+def test_what_breaks_off_from_the_side_of_the_rows_ends_from_that_of_the_columns(monkeypatch, last):
+    polytope, _ = random_polytope(6, "ordinal", "implicit", n=60, d=240, delta=0.4)
+    polytope = replace(polytope, loss=polytope.loss + 0.1 * float(polytope.model.c.sum()))
+    directions = feature_directions(polytope.model)[::160]
+    inner, count = Wide.solve, [0]
+
+    def breaking(self, rhs):
+        out = inner(self, rhs)
+        if len(self) == len(directions):
+            count[0] += 1
+            if count[0] > last:
+                out[1] = np.nan
+        return out
+
+    monkeypatch.setattr(Wide, "solve", breaking)
+    pushed = push_all_columns(polytope, directions)
+    assert count[0] > last
+    for value, d in zip(pushed, directions, strict=True):
+        assert abs(value - plain_max(polytope, d)) <= 1.5e-6 * polytope.size

@@ -44,7 +44,7 @@ def proportional_odds(response: Response, K: FloatArray, c: FloatArray, shared: 
 
     def parts(v: FloatArray, some: slice, total: float) -> Parts:
         theta, beta = v[: L - 1], v[L - 1 :]
-        if np.any(np.diff(theta) <= 0):
+        if (theta[1:] <= theta[:-1]).any():
             return -np.inf, v, np.zeros((len(v), len(v)))
         value, gradient, hessian = _sums(theta, beta, K[some], c[some], (lo[some], hi[some]))
         more = beside(v, total)

@@ -76,9 +76,7 @@ class Functional:
 
     def directions(self, q: int) -> FloatArray:
         """Return the linear functions over all q variables."""
-        out = np.zeros((len(self.tops), q))
-        out[:, list(self.variables)] = self.tops
-        return out
+        return directions_of([self], q)
 
     def at(self, v: FloatArray) -> float:
         """Return the value at a point; with its sign where that means something."""

@@ -121,7 +121,7 @@ def best_refitted(refits: Refits, C: float, near: np.ndarray | None = None) -> B
     if near is None or reduced.core.rows < MANY:
         return best_of(reduced, stack, C)
     v = reduced.into(near)
-    v[np.unique(_places(reduced)[refits.columns.index])] = 0.0
+    v[np.unique(reduced.place[refits.columns.index])] = 0.0
     return _near(reduced, stack, C, v)
 
 
@@ -149,7 +149,7 @@ def spent_by(core: Core, stack: Stack, C: float, v: np.ndarray) -> tuple[np.ndar
 
 def stacked(reduced: Reduced, columns: Columns | Made) -> Stack:
     """Return the rows of every model in core units."""
-    core, place = reduced.core, _places(reduced)
+    core, place = reduced.core, reduced.place
     G = np.empty((len(columns), core.q, core.rows))
     # one after the other: what a problem needs stays in the cache
     for i, one in enumerate(G):
@@ -162,17 +162,10 @@ def stacked_once(reduced: Reduced, columns: Columns | Made) -> Stack | None:
     core, fold = reduced.core, fold_of(reduced.core)
     if fold is None:
         return None
-    place, room = _places(reduced), np.empty((core.q, core.rows))
+    place, room = reduced.place, np.empty((core.q, core.rows))
     each = (_put(room, reduced, columns.take(slice(i, i + 1)), place) for i in range(len(columns)))
     found = different_rows(core, fold, each)
     return None if found is None else FoldedStack(found, None, np.arange(len(columns)), fold=fold)
-
-
-def _places(reduced: Reduced) -> np.ndarray:
-    """Return where each variable is in core units, -1 where it is not."""
-    place = np.full(reduced.origin.size, -1)
-    place[reduced.free] = np.arange(reduced.free.size)
-    return place
 
 
 def _put(room: np.ndarray, reduced: Reduced, columns: Columns, place: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ there is none; every model has columns of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from relbounds.solver.core import Core
 from relbounds.solver.folded_stack import folded_stack
 from relbounds.solver.model import Model
 from relbounds.solver.own_columns import take_few
-from relbounds.solver.priced import accurate, priced_core, priced_start, start_each, toward
+from relbounds.solver.priced import accurate, priced_start, start_each, toward
 from relbounds.solver.pricing import (
     CLOSE,
     FEW_MORE,
@@ -160,6 +160,7 @@ def fits_each(reduced: Reduced) -> bool:
     Examples
     --------
     >>> from relbounds.solver.model import make_model
+    >>> from relbounds.solver.priced import priced_core
     >>> fits_each(priced_core(make_model(np.ones((1, 2)), np.ones(1), np.ones(1), np.ones(2))))
     True
     """
@@ -169,24 +170,26 @@ def fits_each(reduced: Reduced) -> bool:
 
 def fit_priced(reduced: Reduced, C: float, prices: np.ndarray, gap: float) -> np.ndarray:
     """Return the best models (B, q), in original units, for each of several sets of row prices (B, R)."""
-    core, B = reduced.core, len(prices)
-    stack = folded_stack(core, Stack(core.G.T[None], None, np.zeros(B, dtype=int)))
-    own = np.maximum(prices, LEFT_OUT * prices.mean(axis=1, keepdims=True))
-    each = Each(core, stack, np.full(B, C), own, begin_of(reduced, C))
+    stack, own = _priced(reduced, prices)
+    each = Each(reduced.core, stack, np.full(len(own), C), own, begin_of(reduced, C))
     return reduced.back(fit_each(each, gap).v)
 
 
-def fit_paths(model: Model, path: np.ndarray, prices: np.ndarray, gap: float) -> np.ndarray:
+def _priced(reduced: Reduced, prices: np.ndarray) -> tuple[Stack, np.ndarray]:
+    """Return the rows of problems that differ in the prices of a model's rows (B, R), and these in core units."""
+    core, own = reduced.core, prices[:, reduced.rows] * reduced.height
+    stack = folded_stack(core, Stack(core.G.T[None], None, np.zeros(len(own), dtype=int)))
+    return stack, np.maximum(own, LEFT_OUT * own.mean(axis=1, keepdims=True))
+
+
+def fit_paths(model: Model, reduced: Reduced, path: np.ndarray, prices: np.ndarray, gap: float) -> np.ndarray:
     """Return the best models (B, C, q) along a path of C for each of several sets of row prices (B, R).
 
     From the smallest C up, all sets at once: what each has a use for at one C it begins with at the next. Where a model
     leaves no loss to speak of it is the best one at every larger C as well.
     """
-    reduced = priced_core(replace(model, c=prices.max(axis=0)))
     core, s = reduced.core, reduced.core.pen.size
-    stack = folded_stack(core, Stack(core.G.T[None], None, np.zeros(len(prices), dtype=int)))
-    own = prices[:, reduced.rows] * reduced.height
-    own = np.maximum(own, LEFT_OUT * own.mean(axis=1, keepdims=True))
+    stack, own = _priced(reduced, prices)
     out = np.zeros((len(prices), path.size, model.q))
     left, first = np.arange(len(prices)), None
     for i in np.argsort(path, kind="stable"):

@@ -175,8 +175,10 @@ def fit_folds(model: Model, Cs: Sequence[float], prices: np.ndarray, gap: float 
     """
     prices = np.asarray(prices, dtype=float).reshape(-1, model.h.size)
     path = np.asarray(Cs, dtype=float)
-    if more_than_few(model) and prices.size <= TOGETHER and fits_each(priced_core(model)):
-        return fit_paths(model, path, prices, gap)
+    if more_than_few(model) and prices.size <= TOGETHER:
+        reduced = priced_core(replace(model, c=prices.max(axis=0)))
+        if fits_each(reduced):
+            return fit_paths(model, reduced, path, prices, gap)
     out = np.empty((len(prices), path.size, model.q))
     if model.h.size >= MANY and len(prices) > 1 and not more_than_few(model):
         whole = np.tile(prices.max(axis=0), (path.size, 1))
@@ -242,7 +244,7 @@ def fit_weighted(
     if linear is None and several and not np.ptp(each):
         reduced = priced_core(replace(model, c=prices.max(axis=0)))
         if fits_each(reduced):
-            return fit_priced(reduced, float(each[0]), prices[:, reduced.rows] * reduced.height, gap)
+            return fit_priced(reduced, float(each[0]), prices, gap)
     if linear is None and (has_many(model) or several):
         return fit_few(model, Problems(each, prices), _on_columns(model, each, prices), gap)
     if near is not None and linear is None and model.h.size >= MANY:

@@ -84,12 +84,17 @@ class Reduced:
             lam = full
         return Duals(lam, beta, alpha[:, :m] / self.height)
 
+    @property
+    def place(self) -> np.ndarray:
+        """Where each variable is in core units, -1 where it is not."""
+        place = np.full(self.origin.size, -1)
+        place[self.free] = np.arange(self.free.size)
+        return place
+
     def columns(self, columns: Columns) -> Columns:
         """Return replaced columns in core units."""
         model, core = self.polytope.model, self.core
-        place = np.full(self.origin.size, -1)
-        place[self.free] = np.arange(self.free.size)
-        at = place[columns.index]
+        at = self.place[columns.index]
         factor = (self.unit[at] / self.height)[:, :, None]
         m = model.a.size
         hard = core.A.T[at].copy()

@@ -11,7 +11,7 @@ from relbounds.solver.best_refitted import Refits
 from relbounds.solver.columns import Columns, put_columns
 from relbounds.solver.few_each import best_each, fit_priced, fits_each
 from relbounds.solver.folded_stack import ActiveStack, FoldedStack, folded_stack
-from relbounds.solver.optimum import fit_weighted
+from relbounds.solver.optimum import fit_folds, fit_weighted
 from relbounds.solver.priced import priced_core
 from relbounds.solver.smallest import smallest_C
 from relbounds.solver.stack import Stack
@@ -49,12 +49,27 @@ def test_models_with_other_prices(monkeypatch, family, order):
         assert one.objective_of(v, C) == pytest.approx(plain_baseline(one, C), rel=1e-6)
 
 
+@pytest.mark.parametrize(("family", "order"), ORDERS)
+def test_folds_walk_a_path_of_C_together(monkeypatch, family, order):
+    widths = record_widths(monkeypatch)
+    model = random_model(5, family, order, "noisy", n=40, d=170)
+    prices = model.c * (np.arange(model.h.size) % 3 != np.arange(3)[:, None])
+    path = smallest_C(model) * np.array([30.0, 3.0, 1e4])
+    found = fit_folds(model, path, prices, 1e-6)
+    assert widths
+    for own, vs in zip(prices, found, strict=True):
+        one = replace(model, c=own)
+        for C, v in zip(path, vs, strict=True):
+            assert one.violation_of(v) <= 1e-9
+            assert one.objective_of(v, C) == pytest.approx(plain_baseline(one, C), rel=2e-5)
+
+
 def test_most_columns_of_use_are_all_taken(monkeypatch):
     widths = record_widths(monkeypatch)
     monkeypatch.setattr(few_each, "MOST_OF_USE", 0.1)
     model = random_model(2, "ordinal", "explicit", "noisy", n=40, d=60)
     reduced, C = priced_core(model), 30 * smallest_C(model)
-    prices = np.tile(reduced.core.c, (2, 1))
+    prices = np.tile(model.c, (2, 1))
     found = fit_priced(reduced, C, prices, 1e-8)
     assert max(widths) == 60
     assert model.objective_of(found[0], C) == pytest.approx(plain_baseline(model, C), rel=1e-6)

@@ -63,7 +63,7 @@ WIDE_ENTRIES = 200_000
 # no room for others beside it.
 WIDEST, FEW_USED = 600, 85
 # Models without some of what they use are looked at together up to so many entries: a matter of memory alone.
-TOGETHER = 1_000_000
+ENTRIES = 1_000_000
 # Entries of a part beyond which refits are not remembered for other tolerances.
 MOST_REMEMBERED = 1_000_000
 # Best models of refits that are measured one by one are found so many at a time, if a program has no more entries than
@@ -484,7 +484,7 @@ def _needed(polytope: Polytope, rows: Sequence[Asked], v: FloatArray) -> list[As
     model, (p, l, B) = polytope.model, polytope.budgets
     used = np.flatnonzero(v)
     columns, out = model.G[:, used].T, []
-    step = max(1, TOGETHER // max(len(model.G), model.q))
+    step = max(1, ENTRIES // max(len(model.G), model.q))
     for first in range(0, len(rows), step):
         some = rows[first : first + step]
         without = np.tile(v, (len(some), 1))

@@ -216,8 +216,7 @@ def _counted(
     """
     rows, seed, draws = how
     limit = observed * (1 - TIE)
-    # from the term that says least to the one that says most
-    order = np.argsort(-observed, kind="stable")[::-1]
+    order = _order(observed)
     own, beyond = np.zeros(len(observed), dtype=int), np.zeros(len(observed), dtype=int)
     rough = [pair for one in loads if (pair := in_single(terms, one)) is not None]
     some, together = np.arange(len(observed)), True
@@ -225,8 +224,7 @@ def _counted(
         exact = partial(_exact, terms, loads, moves, some)
         reached = partial(_reached, order) if together else None
         if rough:
-            chosen = [(take_terms(few, some.tolist()), one) for few, one in rough]
-            values = _largest(chosen, moves)
+            values = _largest(rough, moves)
             look_again(values, observed[some], reached, exact)
         else:
             values = exact(np.ones(moves.draws, dtype=bool), np.arange(some.size))
@@ -236,11 +234,20 @@ def _counted(
             together = bool(np.any(_adjusted(beyond, order, draws) <= of_use))
         if not together:
             # the others' largest values are no longer asked for
-            some = np.flatnonzero((1 + own) / (1 + draws) <= of_use)
-            if not some.size:
+            still = ((1 + own) / (1 + draws) <= of_use)[some]
+            if not still.any():
                 break
+            if not still.all():
+                some = some[still]
+                places = np.flatnonzero(still).tolist()
+                rough = [(take_terms(few, places), one) for few, one in rough]
     p, adjusted = (1 + own) / (1 + draws), _adjusted(beyond, order, draws)
     return np.where(p > of_use, 1.0, p), np.where(adjusted > of_use, 1.0, adjusted)
+
+
+def _order(observed: FloatArray) -> IntArray:
+    """Return the terms from the one that says least to the one that says most."""
+    return np.argsort(-observed, kind="stable")[::-1]
 
 
 def _adjusted(beyond: IntArray, order: IntArray, draws: int) -> FloatArray:
@@ -321,12 +328,9 @@ def step_down(observed: FloatArray, permuted: FloatArray) -> FloatArray:
     >>> step_down(np.array([1.5, 0.2]), permuted).tolist()
     [0.5, 0.75]
     """
-    order = np.argsort(-observed, kind="stable")
-    tail = np.maximum.accumulate(permuted[:, order[::-1]], axis=1)[:, ::-1]
-    reached = np.sum(tail >= observed[order][None, :] * (1 - TIE), axis=0)
-    out = np.empty(len(observed))
-    out[order] = np.maximum.accumulate((1 + reached) / (1 + len(permuted)))
-    return out
+    order = _order(observed)
+    beyond = np.sum(_reached(order, permuted) >= observed * (1 - TIE), axis=0)
+    return _adjusted(beyond, order, len(permuted))
 
 
 @dataclass(frozen=True)

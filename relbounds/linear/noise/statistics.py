@@ -258,7 +258,7 @@ def see(X: FloatArray, given: Moved, pairs: FloatArray | None = None) -> Seen:
     """
     D, draws = X.shape[1], given.draws
     _, s, m = given.loads.cross.shape
-    residuals, cross = np.empty((draws, s, D), X.dtype), np.empty((draws, s, m, D), X.dtype)
+    residuals, cross = np.empty((draws, s, D)), np.empty((draws, s, m, D))
     for a in range(s):
         residuals[:, a] = given.residuals(a) @ X
         for e in range(m):
@@ -387,8 +387,6 @@ def _information(
                 if own.curved is None
                 else np.einsum("dtt->dt", own.curved)
             )
-        if X.dtype == np.float32:
-            single[single < KNOWN * base[0, 0]] = np.nan
         return np.asarray(single[:, :, None, None], dtype=float)
     V = (
         np.broadcast_to(base, (draws, terms, s * width, s * width))

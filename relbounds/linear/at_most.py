@@ -19,6 +19,7 @@ from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
 from relbounds.solver.engines.dispatch import push_many
+from relbounds.solver.middle_limits import Middle, limits_below, middle_of
 from relbounds.solver.optimum import Solution
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.screen import screen_ends
@@ -32,8 +33,11 @@ VERY_MANY, SMALL = 1000, 0.02
 # Limits go down to this many times what noise reaches. Classes do not hang on them; at once times what noise reaches a
 # proof takes four times as long and four times as many ends need one of their own.
 TIMES = 2.0
-# Directions per task: fixed, so that the pieces of work do not depend on the number of workers.
-CHUNK = 64
+# Directions per task, of those that are proved from the middle of the set and of those that are pushed: fixed, so that
+# the pieces of work do not depend on the number of workers.
+EASY, CHUNK = 400, 64
+# With fewer ends than this pushes take less time than finding out how the multipliers of the middle move.
+FEW_ENDS = 20
 
 BOUNDS = ("lower", "upper", "signed_lower", "signed_upper", "gap", "at_most")
 # Proved limits of a row: no model of the set has less than minus the first, or more than the second.
@@ -117,19 +121,24 @@ def settle(
     ]
     if not ends:
         return measured
-    pieces = [[ends[k] for k in piece] for piece in chunks(len(ends), CHUNK)]
-    with stage("limits", len(ends), options.progress) as done:
-        found = run(
-            _push_ends,
-            pieces,
-            shared=(polytope, [row.functionals[0] for row in asked], enough, options.solver),
-            n_jobs=options.n_jobs,
-            client=options.client,
-            progress=lambda tasks_done: done(CHUNK * tasks_done),
-        )
+    functionals = [row.functionals[0] for row in asked]
+    limits = _from_the_middle(polytope, ends, functionals, enough, options)
+    left = np.flatnonzero(np.isinf(limits))
+    pieces = [[ends[left[k]] for k in piece] for piece in chunks(left.size, CHUNK)]
+    if pieces:
+        with stage("limits", left.size, options.progress) as done:
+            found = run(
+                _push_ends,
+                pieces,
+                shared=(polytope, functionals, enough, options.solver),
+                n_jobs=options.n_jobs,
+                client=options.client,
+                progress=lambda tasks_done: done(CHUNK * tasks_done),
+            )
+        limits[left] = np.concatenate(found)
     low, high = measured.signed_lower.copy(), measured.signed_upper.copy()
     beyond = set()
-    for (i, sign), limit in zip(ends, np.concatenate(found), strict=True):
+    for (i, sign), limit in zip(ends, limits, strict=True):
         if limit > enough:
             beyond.add(i)
         elif sign < 0:
@@ -139,6 +148,35 @@ def settle(
     upper = np.where(measured.at_most, np.maximum(-low, high), measured.upper)
     settled = replace(measured, upper=upper, signed_lower=low, signed_upper=high)
     return exactly(settled, polytope, asked, sorted(beyond), options)
+
+
+def _from_the_middle(
+    polytope: Polytope,
+    ends: Sequence[tuple[int, float]],
+    functionals: Sequence[Functional],
+    level: float,
+    options: Options,
+) -> FloatArray:
+    """Return the limits of ends that multipliers moved from the middle of the set prove; infinite elsewhere."""
+    middle = middle_of(polytope) if len(ends) >= FEW_ENDS else None
+    if middle is None:
+        return np.full(len(ends), np.inf)
+    variables = np.array([functionals[i].variables[0] for i, _ in ends])
+    factors = np.array([sign * functionals[i].tops[0, 0] for i, sign in ends])
+    found = run(
+        _limit_ends,
+        chunks(len(ends), EASY),
+        shared=(polytope, middle, variables, factors, level),
+        n_jobs=options.n_jobs,
+        client=options.client,
+    )
+    return np.concatenate(found)
+
+
+def _limit_ends(some: range, shared: tuple[Polytope, Middle, FloatArray, FloatArray, float]) -> FloatArray:
+    """Return what is proved of some ends from the middle of the set."""
+    polytope, middle, variables, factors, level = shared
+    return limits_below(polytope, middle, variables[some], factors[some], level)
 
 
 def _push_ends(

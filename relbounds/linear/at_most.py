@@ -6,7 +6,7 @@ Multipliers prove an upper bound long before it is the least one. Section "At mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +14,11 @@ import numpy as np
 from relbounds.linear.asked import Asked, Functional
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import Spec
-from relbounds.linear.ranges import Measured, measure
+from relbounds.linear.ranges import Measured, measure, measure_sets
 from relbounds.options import Options
 from relbounds.parallel import chunks, run
 from relbounds.progress import stage
-from relbounds.solver.engines.dispatch import push_many
+from relbounds.solver.engines.dispatch import push_many, push_past
 from relbounds.solver.middle_limits import Middle, limits_below, middle_of
 from relbounds.solver.optimum import Solution
 from relbounds.solver.polytope import Polytope
@@ -40,8 +40,6 @@ EASY, CHUNK = 400, 64
 FEW_ENDS = 20
 
 BOUNDS = ("lower", "upper", "signed_lower", "signed_upper", "gap", "at_most")
-# Proved limits of a row: no model of the set has less than minus the first, or more than the second.
-Limits = Mapping[int, tuple[float, float]]
 
 
 def is_wanted(spec: Spec, options: Options) -> bool:
@@ -52,38 +50,83 @@ def is_wanted(spec: Spec, options: Options) -> bool:
     return options.screen if options.screen is not None else len(spec.asked) > many
 
 
-def proved_limits(
-    polytope: Polytope, solution: Solution, asked: Sequence[Asked], exact: frozenset[int]
-) -> dict[int, tuple[float, float]]:
-    """Return limits, proved by the best model's multipliers, for rows that some model of the set does without.
+def measure_or_limit(
+    polytope: Polytope, solution: Solution, asked: Sequence[Asked], exact: frozenset[int], options: Options
+) -> tuple[Measured, Polytope]:
+    """Return exact bounds of some rows and of those that every model needs, as far as is seen; limits of the others.
 
     Parameters
     ----------
     polytope : Polytope
         The set.
     solution : Solution
-        The best model.
+        The best model: its multipliers prove the limits.
     asked : sequence of Asked
     exact : frozenset of int
-        Rows that are to have exact bounds, and get no limits.
+        Rows that are to have exact bounds.
+    options : Options
+
+    Returns
+    -------
+    Measured
+    Polytope
+        The set with the rows that turned out to be active.
     """
+    limits = _limits(polytope, solution, [(i, row) for i, row in enumerate(asked) if i not in exact])
+    variable = {i: asked[i].functionals[0].variables[0] for i in limits}
+    used = [i for i in limits if not _does_without(polytope, solution.v, variable[i])]
+    toward = [(variable[i], -float(np.sign(solution.v[variable[i]]))) for i in used]
+    found = run(
+        _reach_zero,
+        [[toward[k] for k in piece] for piece in chunks(len(used), CHUNK)],
+        shared=(polytope, options.solver),
+        n_jobs=options.n_jobs,
+        client=options.client,
+    )
+    without = [one for piece in found for one in piece]
+    needed = {i for i, does_without in zip(used, without, strict=True) if not does_without}
+    limits = {i: ends for i, ends in limits.items() if i not in needed}
+    measured, (polytope,) = measure_sets([polytope], asked, options, limits)
+    return measured, polytope
+
+
+def _reach_zero(toward: list[tuple[int, float]], shared: tuple[Polytope, str]) -> list[bool]:
+    """Say of some variables, each pushed one way, whether a model is met that has crossed 0.
+
+    Then a mixture of it and the best model does without the variable.
+    """
+    polytope, solver = shared
+    directions = np.zeros((len(toward), polytope.model.q))
+    for row, (variable, sign) in enumerate(toward):
+        directions[row, variable] = sign
+    return [bool(value >= 0.0) for value in push_past(polytope, directions, 0.0, solver).value]
+
+
+def _limits(
+    polytope: Polytope, solution: Solution, asked: Sequence[tuple[int, Asked]]
+) -> dict[int, tuple[float, float]]:
+    """Return limits, proved by the best model's multipliers, of rows of single regular features."""
     low, high = screen_ends(polytope, solution)
     out = {}
-    for i, row in enumerate(asked):
-        if i in exact or row.key.part != "regular" or not row.signed or len(row.functionals) > 1:
-            continue
-        variables = row.functionals[0].variables
-        if len(variables) == 1 and _does_without(polytope, solution.v, variables[0]):
-            out[i] = float(low[variables[0]]), float(high[variables[0]])
+    for i, row in asked:
+        if row.key.part == "regular" and row.signed and len(row.functionals) == 1:
+            variables = row.functionals[0].variables
+            if len(variables) == 1:
+                out[i] = float(low[variables[0]]), float(high[variables[0]])
     return out
 
 
 def small_limits(
     polytope: Polytope, solution: Solution, asked: Sequence[Asked], norm: float
 ) -> dict[int, tuple[float, float]]:
-    """Return the limits that are small beside anything noise reaches."""
-    found = proved_limits(polytope, solution, asked, frozenset())
-    return {i: ends for i, ends in found.items() if max(ends) <= SMALL * norm}
+    """Return the limits that are small beside anything noise reaches, of rows that some model does without."""
+    found = _limits(polytope, solution, list(enumerate(asked)))
+    return {
+        i: ends
+        for i, ends in found.items()
+        if max(ends) <= SMALL * norm
+        and _does_without(polytope, solution.v, asked[i].functionals[0].variables[0])
+    }
 
 
 def _does_without(polytope: Polytope, v: FloatArray, variable: int) -> bool:

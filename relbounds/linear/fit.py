@@ -11,7 +11,7 @@ import numpy as np
 
 from relbounds.design import Design
 from relbounds.errors import OptionError, RelboundsWarning, shortened
-from relbounds.linear.at_most import Limits, is_wanted, proved_limits, settle, small_limits
+from relbounds.linear.at_most import is_wanted, measure_or_limit, settle, small_limits
 from relbounds.linear.chance import find_chance, middle_note
 from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.fitted import Fitted, Help
@@ -174,21 +174,20 @@ def measure_and_judge(evidence: Evidence) -> tuple[Evidence, Verdicts, Noise]:
     Of few terms all bounds come first. Of many, scores say which could be more than noise: these get exact bounds,
     noise is refitted, and of the others it is only proved that they stay below twice what it reaches.
     """
-    options, spec, polytope = evidence.options, evidence.spec, evidence.polytope
-    limits: Limits = {}
-    published = options.control == "published"
-    if is_wanted(spec, options):
-        limits = (
-            small_limits(polytope, evidence.solution, spec.asked, evidence.norm)
-            if published
-            else proved_limits(polytope, evidence.solution, spec.asked, look_ahead(evidence))
+    options, asked, solution = evidence.options, evidence.spec.asked, evidence.solution
+    wanted, published = is_wanted(evidence.spec, options), options.control == "published"
+    if wanted and not published:
+        measured, polytope = measure_or_limit(
+            evidence.polytope, solution, asked, look_ahead(evidence), options
         )
-    measured, (polytope,) = measure_sets([polytope], spec.asked, options, limits)
+    else:
+        limits = small_limits(evidence.polytope, solution, asked, evidence.norm) if wanted else {}
+        measured, (polytope,) = measure_sets([evidence.polytope], asked, options, limits)
     evidence = replace(evidence, polytope=polytope, measured=measured)
     verdicts, noise = judge(evidence)
-    if limits and not published:
+    if measured.at_most.any() and not published:
         noise, level = noise_level(evidence, noise, verdicts)
-        evidence = replace(evidence, measured=settle(measured, polytope, spec.asked, level, options))
+        evidence = replace(evidence, measured=settle(measured, polytope, asked, level, options))
     return evidence, verdicts, noise
 
 

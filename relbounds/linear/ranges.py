@@ -28,7 +28,7 @@ from relbounds.solver.tolerances import ROUNDING
 ZERO = 1e-6
 # Signed functionals per task: fixed, so that the pieces of work do not depend on the number of workers. Where hardly
 # two directions use the same columns, more would only be in each other's way.
-CHUNK, CHUNK_APART = 48, 2
+CHUNK, CHUNK_APART = 48, 6
 # Entries of extreme points that are kept with a table; more would cost more memory than they save time.
 MOST_KEPT = 1_000_000
 

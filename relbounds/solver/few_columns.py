@@ -215,7 +215,7 @@ def on_few_columns(
         if apart:
             shared = needed
         # what directions have a use for is seen long before they end
-        look = settled is None and (apart or not begin)
+        look = settled is None and first is None and (apart or not begin)
         while pending.size:
             chosen = shared | (directions[pending] != 0).any(axis=0)
             if chosen.mean() > most:

@@ -99,7 +99,7 @@ def fit_each(each: Each, gap: float, first: np.ndarray | None = None) -> FoundEa
         most = left[chosen[left].mean(axis=1) > MOST_OF_USE]
         # what few columns make of these is far from the answer
         chosen[most], share[most], warm[most], v[most] = True, gap, False, each.begin
-        for some in _alike(left, chosen[left].sum(axis=1)):
+        for some in alike(left, chosen[left].sum(axis=1)):
             _solve(each, found, some, chosen[some], share[some], warm[some])
         warm[left] = True
         pulled = each.stack.take(left).times_t(found.beta[left]) + found.alpha[left] @ core.A
@@ -119,8 +119,14 @@ def fit_each(each: Each, gap: float, first: np.ndarray | None = None) -> FoundEa
     return found
 
 
-def _alike(left: np.ndarray, width: np.ndarray) -> list[np.ndarray]:
-    """Return problems in groups of about the same number of columns."""
+def alike(left: np.ndarray, width: np.ndarray) -> list[np.ndarray]:
+    """Return problems in groups of about the same number of columns.
+
+    Examples
+    --------
+    >>> [group.tolist() for group in alike(np.array([4, 5, 6]), np.array([10, 90, 12]))]
+    [[4, 6], [5]]
+    """
     order = np.argsort(width, kind="stable")
     out: list[list[int]] = []
     least = 0

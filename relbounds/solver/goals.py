@@ -62,6 +62,11 @@ class Goals:
     accuracy: float = PROMISED
     past: float = np.inf
 
+    @property
+    def is_race(self) -> bool:
+        """Whether nothing but the largest of the maxima is asked for."""
+        return self.below is None and np.isinf(self.past) and np.isinf(self.enough)
+
     def stop(self, which: np.ndarray, d: np.ndarray, offset: np.ndarray) -> Stop:
         """Return the rule for a run of the directions `which`, given in core units with the constant they add.
 

@@ -17,7 +17,7 @@ from relbounds.solver.engines.answer import Answer
 from relbounds.solver.engines.batch import chunk_size, push_batch
 from relbounds.solver.engines.dispatch import certified, push_many
 from relbounds.solver.engines.registry import find_engine
-from relbounds.solver.few_columns import ask_to_join, needed_columns, with_columns
+from relbounds.solver.few_columns import needed_columns, with_columns
 from relbounds.solver.goals import make_goals
 from relbounds.solver.polytope import Polytope, Pushed
 from relbounds.solver.reduced import Duals
@@ -69,7 +69,7 @@ def push_largest(
     *,
     known: np.ndarray | None = None,
     rough: float | None = None,
-    first: np.ndarray | None = None,
+    looked: Duals | None = None,
 ) -> Largest:
     """Return the largest of the maxima of ``direction . v`` over the polytope.
 
@@ -88,8 +88,8 @@ def push_largest(
         one has reached more.
     rough : float, optional
         A value this share of the norm below the largest will do; no proof is driven on for the sake of it.
-    first : ndarray of bool, shape (q,), optional
-        Columns that are likely to be of use, where there are many.
+    looked : Duals, optional
+        Multipliers of a rough look at the directions with few of many columns.
 
     Examples
     --------
@@ -104,10 +104,8 @@ def push_largest(
     directions = np.atleast_2d(np.asarray(directions, dtype=float))
     fewer = without_copies(polytope, (directions != 0).any(axis=0))
     if fewer is None:
-        return _raced(polytope, directions, solver, enough, known, rough, first)
-    some = fewer.chosen
-    few = None if first is None else first[some]
-    found = _raced(fewer.polytope, directions[:, some], solver, enough, known, rough, few)
+        return _raced(polytope, directions, solver, enough, known, rough, looked)
+    found = _raced(fewer.polytope, directions[:, fewer.chosen], solver, enough, known, rough, looked)
     return found if found.seen is None else replace(found, seen=fewer.back(found.seen))
 
 
@@ -118,7 +116,7 @@ def _raced(
     enough: float | None,
     known: np.ndarray | None,
     rough: float | None,
-    first: np.ndarray | None,
+    looked: Duals | None,
 ) -> Largest:
     """Return what :func:`push_largest` does, with all variables as they are."""
     bound = np.full(len(directions), np.inf) if known is None else np.array(known, dtype=float)
@@ -141,7 +139,8 @@ def _raced(
                 break
             if race:
                 goals = make_goals(some.size, race=True, best=value, enough=limit, accuracy=accuracy)
-                answer = push_batch(polytope, directions[some], goals, first=first)
+                seen_roughly = None if looked is None else looked.take(some)
+                answer = push_batch(polytope, directions[some], goals, looked=seen_roughly)
                 if rough is None:
                     pushed = certified(polytope, directions[some], answer, None, "batch")
                 else:
@@ -191,11 +190,9 @@ def push_likeliest(polytope: Polytope, directions: np.ndarray, rough: float, *, 
     >>> push_likeliest(tope, np.eye(2), 1e-3, most=1).which
     0
     """
-    chosen, value, duals = _on_few(polytope, directions, GLANCE)
+    value, duals = _on_few(polytope, directions, GLANCE)
     some = np.argsort(-value, kind="stable")[:most]
-    own = Duals(duals.lam[some], duals.beta[some], duals.alpha[some])
-    first = ask_to_join(polytope, directions[some], own, chosen, rough)[0]
-    found = push_largest(polytope, directions[some], "batch", rough=rough, first=first)
+    found = push_largest(polytope, directions[some], "batch", rough=rough, looked=duals.take(some))
     return replace(found, which=int(some[found.which]))
 
 
@@ -213,16 +210,16 @@ def push_on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> np.nd
     >>> push_on_few(tope, np.eye(2)[:1], 1e-6).round(3).tolist()
     [1.0]
     """
-    return _on_few(polytope, directions, gap)[1]
+    return _on_few(polytope, directions, gap)[0]
 
 
-def _on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray, Duals]:
-    """Return the columns used, what directions reach with them, and their multipliers."""
+def _on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> tuple[np.ndarray, Duals]:
+    """Return what directions reach with few columns, and their multipliers."""
     chosen = needed_columns(polytope) | (directions != 0).any(axis=0)
     few, d = with_columns(polytope, chosen), directions[:, chosen]
     answer = push_batch(few, d, None, gap)
     found = _reached(few, d, answer)
-    return chosen, np.where(found.feasible, found.value, -np.inf), answer.duals
+    return np.where(found.feasible, found.value, -np.inf), answer.duals
 
 
 def _reached(polytope: Polytope, directions: np.ndarray, answer: Answer) -> Pushed:

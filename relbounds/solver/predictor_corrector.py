@@ -181,6 +181,13 @@ def _left_open(
     return scale, scale * gap, np.where(better, scale * rest, lack)
 
 
+def open_at(core: Core, at: State, d: np.ndarray, columns: Own | None) -> np.ndarray:
+    """Return what states leave open of directions: the gap, and what stationarity lacks."""
+    with np.errstate(all="ignore"):
+        lack = _lack(core, at, residual_of(core, at, d, columns), at.t @ core.pen)
+        return np.asarray(at.products() + lack)
+
+
 def _lack(core: Core, at: State, residual: np.ndarray, norm: np.ndarray) -> np.ndarray:
     """Return what a dual residual may make of models whose norm is `norm`, and of the free variables as they are."""
     s = core.pen.size

@@ -26,6 +26,14 @@ class Duals:
     beta: np.ndarray
     alpha: np.ndarray
 
+    def take(self, some: np.ndarray | slice) -> Duals:
+        """Return those of some directions."""
+        return Duals(self.lam[some], self.beta[some], self.alpha[some])
+
+    def put(self, some: np.ndarray, other: Duals) -> None:
+        """Write those of some directions, in place."""
+        self.lam[some], self.beta[some], self.alpha[some] = other.lam, other.beta, other.alpha
+
 
 @dataclass(frozen=True)
 class Reduced:

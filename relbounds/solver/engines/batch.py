@@ -15,7 +15,15 @@ from relbounds.solver.core import Core, State
 from relbounds.solver.engines.answer import Answer, empty_answer
 from relbounds.solver.engines.registry import Engine
 from relbounds.solver.engines.simplex import push_simplex
-from relbounds.solver.few_columns import is_wide, needed_columns, on_few_columns, uses_few, with_columns
+from relbounds.solver.few_columns import (
+    LOOK,
+    ask_to_join,
+    is_wide,
+    needed_columns,
+    on_few_columns,
+    uses_few,
+    with_columns,
+)
 from relbounds.solver.goals import Goals
 from relbounds.solver.hard_rows import near_hard_rows, ready_with
 from relbounds.solver.near_rows import is_large, push_near
@@ -24,6 +32,7 @@ from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, Reduced, is_lossless, reduce
 from relbounds.solver.starts import Ready, balanced, prepare
 from relbounds.solver.tolerances import FINE, PROMISED, TOUCHING
+from relbounds.solver.wide_sets import WideSet, push_wide, wide_set
 
 # Entries of one array that fit the caches, and directions that keep a matrix product busy.
 ENTRIES = 100_000
@@ -143,12 +152,12 @@ def push_batch(
     directions: np.ndarray,
     goals: Goals | None = None,
     gap: float | None = None,
-    first: np.ndarray | None = None,
+    looked: Duals | None = None,
 ) -> Answer:
     """Return points and multipliers for many directions; those that reach their goals may be left unfinished.
 
-    A direction is finished when its gap is this share of the norm, the usual one by default. Of many columns, those
-    marked in `first` are likely to be of use.
+    A direction is finished when its gap is this share of the norm, the usual one by default. `looked` are multipliers
+    of a rough look at the directions with the columns of the start and their own, where there are many.
 
     Examples
     --------
@@ -160,7 +169,15 @@ def push_batch(
     [1.0, 0.5]
     """
     if uses_few(polytope) and needed_columns(polytope).mean() <= MOST_NEEDED:
-        answer = _push_few(polytope, directions, goals, first)
+        answer = None
+        race = goals is None or goals.is_race
+        wide = wide_set(polytope) if gap is None and race else None
+        if wide is not None:
+            looked = _look(polytope, directions) if looked is None else looked
+            if not wide.is_shared(directions, looked):
+                answer = _push_each(wide, directions, goals, looked)
+        if answer is None:
+            answer = _push_few(polytope, directions, goals, looked)
         if answer is not None:
             return answer
     if gap is None:
@@ -168,8 +185,33 @@ def push_batch(
     return _push_all(polytope, directions, goals, gap)
 
 
+def _look(polytope: Polytope, directions: np.ndarray) -> Duals:
+    """Return multipliers of a rough look at directions with the columns of the start and their own."""
+    chosen = needed_columns(polytope) | (directions != 0).any(axis=0)
+    return _push_all(with_columns(polytope, chosen), directions[:, chosen], None, LOOK).duals
+
+
+def _push_each(wide: WideSet, directions: np.ndarray, goals: Goals | None, looked: Duals) -> Answer:
+    """Push each direction on columns of its own, and those that do not end well on all of them."""
+    polytope = wide.polytope
+    points, duals, settled = push_wide(
+        wide, directions, looked, lambda: _push_all(polytope, directions, None, LOOK).duals, goals
+    )
+    anchor = np.repeat(wide.reduced.back(wide.begin), len(directions), axis=0)
+    left = np.flatnonzero(~settled)
+    if left.size:
+        own = None if goals is None else goals.take(left)
+        accuracy = PROMISED if goals is None else goals.accuracy
+        rest = _push_all(polytope, directions[left], own, FINE * accuracy / PROMISED)
+        if goals is not None and own is not None:
+            goals.put(left, own)
+        points[left] = rest.points
+        duals.put(left, rest.duals)
+    return Answer(points, duals, anchor, np.ones(len(directions), dtype=bool))
+
+
 def _push_few(
-    polytope: Polytope, directions: np.ndarray, goals: Goals | None, first: np.ndarray | None
+    polytope: Polytope, directions: np.ndarray, goals: Goals | None, looked: Duals | None
 ) -> Answer | None:
     """Push with few columns; None where these alone leave the set empty."""
     anchor = np.zeros((1, polytope.model.q))
@@ -201,6 +243,10 @@ def _push_few(
 
     accuracy = PROMISED if goals is None else goals.accuracy
     ends = None if goals is None else settled
+    first = None
+    if looked is not None:
+        chosen = needed_columns(polytope) | (directions != 0).any(axis=0)
+        first = ask_to_join(polytope, directions, looked, chosen, accuracy)[0]
     points, duals = on_few_columns(polytope, directions, solve, None, ends, accuracy, first)
     B = len(directions)
     return None if empty else Answer(points, duals, np.repeat(anchor, B, axis=0), np.ones(B, dtype=bool))

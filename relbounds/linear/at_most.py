@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from relbounds.linear.asked import Asked, Functional
 from relbounds.linear.families.rows import FloatArray
@@ -33,6 +34,8 @@ VERY_MANY, SMALL = 1000, 0.02
 # Limits go down to this many times what noise reaches. Classes do not hang on them; at once times what noise reaches a
 # proof takes four times as long and four times as many ends need one of their own.
 TIMES = 2.0
+# Nearly all can be proved to be at most this share of that from the middle of the set.
+AIMED = 0.75
 # Directions per task, of those that are proved from the middle of the set and of those that are pushed: fixed, so that
 # the pieces of work do not depend on the number of workers.
 EASY, CHUNK = 400, 64
@@ -201,22 +204,29 @@ def _from_the_middle(
     options: Options,
 ) -> FloatArray:
     """Return the limits of ends that multipliers moved from the middle of the set prove; infinite elsewhere."""
+    limits = np.full(len(ends), np.inf)
     middle = middle_of(polytope) if len(ends) >= FEW_ENDS else None
     if middle is None:
-        return np.full(len(ends), np.inf)
+        return limits
     variables = np.array([functionals[i].variables[0] for i, _ in ends])
     factors = np.array([sign * functionals[i].tops[0, 0] for i, sign in ends])
-    found = run(
-        _limit_ends,
-        chunks(len(ends), EASY),
-        shared=(polytope, middle, variables, factors, level),
-        n_jobs=options.n_jobs,
-        client=options.client,
-    )
-    return np.concatenate(found)
+    for share in (AIMED, 1.0):
+        left = np.flatnonzero(np.isinf(limits))
+        if left.size:
+            found = run(
+                _limit_ends,
+                [left[piece.start : piece.stop] for piece in chunks(left.size, EASY)],
+                shared=(polytope, middle, variables, factors, share * level),
+                n_jobs=options.n_jobs,
+                client=options.client,
+            )
+            limits[left] = np.concatenate(found)
+    return limits
 
 
-def _limit_ends(some: range, shared: tuple[Polytope, Middle, FloatArray, FloatArray, float]) -> FloatArray:
+def _limit_ends(
+    some: NDArray[np.intp], shared: tuple[Polytope, Middle, FloatArray, FloatArray, float]
+) -> FloatArray:
     """Return what is proved of some ends from the middle of the set."""
     polytope, middle, variables, factors, level = shared
     return limits_below(polytope, middle, variables[some], factors[some], level)

@@ -14,11 +14,13 @@ import numpy as np
 
 from relbounds.solver.columns import Columns
 from relbounds.solver.factors import Shared
-from relbounds.solver.grams import Grams
+from relbounds.solver.grams import Folded, Grams
 from relbounds.solver.stack import Stack
 
 SLACKS = {name: part for part, name in enumerate(("u1", "u2", "xi", "f", "g", "s"))}
 MULTIPLIERS = {name: part for part, name in enumerate(("z1", "z2", "z3", "z4", "alpha", "lam"))}
+# From so many columns on products with loss rows take those that are the same but for their sign once.
+MANY_COLUMNS = 150
 # What may differ from direction to direction: a few columns, or all rows.
 Own = Columns | Stack
 
@@ -161,13 +163,21 @@ def make_state(
     return State(v, np.hstack(slacks), np.hstack(multipliers), weight, price, cuts, count, which)
 
 
+def _once(core: Core) -> Folded | None:
+    """Return the loss rows that are different but for their sign, where products with these alone are quicker."""
+    if core.q < MANY_COLUMNS or core.gram_G.matrix is not core.G:
+        return None
+    return core.gram_G.rows_once
+
+
 def times(core: Core, v: np.ndarray, columns: Own | None, hard: bool = False) -> np.ndarray:
     """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
     matrix = core.A if hard else core.G
     if isinstance(columns, Stack) and not (hard and columns.A is None):
         return columns.times(v, hard)
     if columns is None or isinstance(columns, Stack) or not len(matrix):
-        return v @ matrix.T
+        fold = None if hard or columns is not None else _once(core)
+        return v @ matrix.T if fold is None else fold.times(v, matrix[:, fold.grams.matrix.shape[1] :])
     common = v.copy()
     common[columns.each, columns.index] = 0.0
     out = common @ matrix.T
@@ -179,6 +189,9 @@ def times_t(core: Core, y: np.ndarray, columns: Own | None, hard: bool = False) 
     """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
     if isinstance(columns, Stack) and not (hard and columns.A is None):
         return columns.times_t(y, hard)
+    fold = None if hard or columns is not None else _once(core)
+    if fold is not None:
+        return fold.times_t(y, core.G[:, fold.grams.matrix.shape[1] :])
     out = y @ (core.A if hard else core.G)
     if isinstance(columns, Columns) and y.shape[1]:
         own = columns.hard if hard else columns.G

@@ -126,12 +126,18 @@ class Folded:
         Of the first columns, one row a group.
     last : ndarray, shape (t, R)
         The last columns in that order, with the signs that make the first ones equal.
+    which : ndarray of int, shape (R,)
+        The group of each row.
+    sign : ndarray, shape (R,)
+        These signs.
     """
 
     order: np.ndarray
     starts: np.ndarray
     grams: Grams
     last: np.ndarray
+    which: np.ndarray
+    sign: np.ndarray
 
     def parts(self, D: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the rows in the first columns (U, k), their weights (B, U), and what the last columns add.
@@ -143,6 +149,23 @@ class Folded:
         S = np.add.reduceat(D, self.starts, axis=1)
         R = np.add.reduceat(weighted, self.starts, axis=2).transpose(0, 2, 1)
         return self.grams.matrix, S, R, weighted @ self.last.T
+
+    def times(self, v: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Return what all rows, whose last columns (R, t) are given, make of variables (B, q)."""
+        X = self.grams.matrix
+        out: np.ndarray = (v[:, : X.shape[1]] @ X.T)[:, self.which]
+        out *= self.sign
+        out += v[:, X.shape[1] :] @ last.T
+        return out
+
+    def times_t(self, y: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Return what multipliers (B, R) of all rows make in every column."""
+        X = self.grams.matrix
+        out = np.empty((len(y), X.shape[1] + last.shape[1]))
+        sums = np.add.reduceat((y * self.sign)[:, self.order], self.starts, axis=1)
+        np.matmul(sums, X, out=out[:, : X.shape[1]])
+        out[:, X.shape[1] :] = y @ last
+        return out
 
     def __call__(self, D: np.ndarray) -> np.ndarray:
         """Return the Gram matrices, the upper triangle of them."""
@@ -186,7 +209,7 @@ def folded(matrix: np.ndarray) -> Folded | None:
     order = np.argsort(which, kind="stable")
     starts = np.searchsorted(which[order], np.arange(first.size))
     last = np.ascontiguousarray((matrix[:, q - t :] * sign[:, None])[order].T)
-    return Folded(order, starts, Grams(own, fold=False), last)
+    return Folded(order, starts, Grams(own, fold=False), last, which, sign)
 
 
 def alike_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -395,7 +418,7 @@ class Grams:
 
 class _Padded(Grams):
     def __init__(self, inner: Grams) -> None:
-        self.inner = inner
+        self.inner, self.matrix = inner, inner.matrix
         self.fold, self.folded = False, None
 
     def add(self, D: np.ndarray, out: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from relbounds.solver.engines.batch import chunk_size, push_batch
 from relbounds.solver.engines.dispatch import certified, push_many
 from relbounds.solver.engines.registry import find_engine
 from relbounds.solver.few_columns import needed_columns, with_columns
-from relbounds.solver.goals import make_goals
+from relbounds.solver.goals import Goals, make_goals
 from relbounds.solver.polytope import Polytope, Pushed
 from relbounds.solver.reduced import Duals
 from relbounds.solver.tolerances import PROMISED
@@ -196,10 +196,11 @@ def push_likeliest(polytope: Polytope, directions: np.ndarray, rough: float, *, 
     return replace(found, which=int(some[found.which]))
 
 
-def push_on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> np.ndarray:
+def push_on_few(polytope: Polytope, directions: np.ndarray, gap: float, enough: float = np.inf) -> np.ndarray:
     """Return what directions reach where only the columns of the start, and their own, are used.
 
-    Minus infinity where no point was found. Nothing is proved of them.
+    Minus infinity where no point was found. Nothing is proved of them, and one that reaches more than `enough` goes no
+    further.
 
     Examples
     --------
@@ -210,14 +211,17 @@ def push_on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> np.nd
     >>> push_on_few(tope, np.eye(2)[:1], 1e-6).round(3).tolist()
     [1.0]
     """
-    return _on_few(polytope, directions, gap)[0]
+    goals = None if np.isinf(enough) else make_goals(len(directions), past=enough)
+    return _on_few(polytope, directions, gap, goals)[0]
 
 
-def _on_few(polytope: Polytope, directions: np.ndarray, gap: float) -> tuple[np.ndarray, Duals]:
+def _on_few(
+    polytope: Polytope, directions: np.ndarray, gap: float, goals: Goals | None = None
+) -> tuple[np.ndarray, Duals]:
     """Return what directions reach with few columns, and their multipliers."""
     chosen = needed_columns(polytope) | (directions != 0).any(axis=0)
     few, d = with_columns(polytope, chosen), directions[:, chosen]
-    answer = push_batch(few, d, None, gap)
+    answer = push_batch(few, d, goals, gap)
     found = _reached(few, d, answer)
     return np.where(found.feasible, found.value, -np.inf), answer.duals
 

@@ -469,8 +469,9 @@ def _needed_by_few(
     single = sorted(single, key=lambda f: -abs(f.at(v)))[:FEW]
     if not single:
         return single, np.zeros(0)
-    least = -push_on_few(polytope, _toward(polytope, single, v), SHOWN)
-    needed = np.flatnonzero(least > SHOWN * polytope.size)
+    tiny = SHOWN * polytope.size
+    least = -push_on_few(polytope, _toward(polytope, single, v), SHOWN, -tiny)
+    needed = np.flatnonzero(least > tiny)
     return [single[i] for i in needed], least[needed]
 
 

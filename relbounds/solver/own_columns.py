@@ -25,6 +25,8 @@ CLOSE = 0.8
 # All columns are taken where these would be more than this share of them; where only few directions are pushed, which
 # then have much the same columns, more than the larger share.
 MOST_OF_USE, MOST_FOR_FEW = 0.5, 0.8
+# Columns that miss being asked for by this share of what holds them join along: with more columns they may be.
+NEARLY = 0.1
 # All directions of a set have the same columns where these are no more than so many times what each needs.
 SHARED = 1.3
 
@@ -176,6 +178,12 @@ class Narrow:
         out = np.abs(pull) - (at.lam @ core.p)[:, None] * self.pen
         np.put_along_axis(out, self.few.place[here][:, : core.pen.size], -np.inf, axis=1)
         return out
+
+    def asks(self, at: State) -> np.ndarray:
+        """Return which columns directions ask for: where they ask for any, those that they nearly ask for as well."""
+        over, held = self.over(at), (at.lam @ self.few.core.p)[:, None] * self.pen
+        found: np.ndarray = (over > -NEARLY * held) & (over > 0.0).any(axis=1, keepdims=True)
+        return found
 
     def price(self, at: State) -> np.ndarray:
         """Return what it costs to hold all of them by multipliers of the best models besides."""

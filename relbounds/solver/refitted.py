@@ -426,7 +426,7 @@ def _race(
     ahead = first_of(found.top[some], lead) if lead else found.open()[some]
     still = ahead[owner, number]
     if few is not None:
-        np.logical_or.at(asked, owner, (few.over(state) > 0.0) & still[:, None])
+        np.logical_or.at(asked, owner, few.asks(state) & still[:, None])
     if active.all():
         return held, asked
     wrong = ~active[owner] & np.where(held[owner], margin > TOUCHING, margin < -TOUCHING) & still[:, None]

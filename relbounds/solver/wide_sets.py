@@ -18,7 +18,7 @@ from relbounds.solver.centre import aimed, centred
 from relbounds.solver.certificates import pull_of
 from relbounds.solver.few_columns import LOOK, NEGLIGIBLE, is_wide
 from relbounds.solver.few_each import alike, fits_each
-from relbounds.solver.folded_stack import FoldedStack, folded_stack
+from relbounds.solver.folded_stack import folded_stack
 from relbounds.solver.goals import Goals
 from relbounds.solver.own_columns import take_few
 from relbounds.solver.polytope import Polytope
@@ -56,15 +56,15 @@ class WideSet:
     polytope : Polytope
     reduced : Reduced
         The set in core units.
-    stack : FoldedStack
-        Its different rows.
+    stack : Stack
+        Its rows, those that are the same but for their sign once where there are such.
     begin : ndarray, shape (1, q)
         A point strictly inside that uses few columns, in core units.
     """
 
     polytope: Polytope
     reduced: Reduced
-    stack: FoldedStack
+    stack: Stack
     begin: np.ndarray
 
     @property
@@ -110,10 +110,8 @@ def wide_set(polytope: Polytope) -> WideSet | None:
         return None
     core = ready.reduced.core
     stack = folded_stack(core, Stack(core.G.T[None], None, np.zeros(1, dtype=int)))
-    found = (
-        WideSet(polytope, ready.reduced, stack, ready.v[None, :]) if isinstance(stack, FoldedStack) else None
-    )
-    return found if found is not None and found.base.mean() <= MOST_AT_START else None
+    found = WideSet(polytope, ready.reduced, stack, ready.v[None, :])
+    return found if found.base.mean() <= MOST_AT_START else None
 
 
 @dataclass

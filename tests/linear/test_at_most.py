@@ -8,6 +8,7 @@ import pytest
 from problems import plain_max
 
 import relbounds as rb
+from relbounds.linear import at_most
 from relbounds.linear.asked import largest_contrast, size_of
 from relbounds.linear.noise.facts import NoiseKey
 
@@ -57,6 +58,29 @@ def test_limits_hold_by_plain_linear_programming(n, d, C):
             direction = np.zeros(polytope.model.q)
             direction[variable] = sign
             assert plain_max(polytope, direction) <= end * norm + 1e-7 * norm
+
+
+def test_terms_that_the_best_model_uses_need_no_exact_bounds_where_others_do_without():
+    data = rb.simulate.draw("ordinal", 100, 3, 2, 195, noise=0.5, seed=3)
+    fit = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, order="explicit", seed=1)
+    fitted, table = fit._fitted, fit.table
+    polytope, v = fitted.polytopes[0], fitted.solution.v
+    screened = table["screened"].to_numpy()
+    used = [
+        i
+        for i in np.flatnonzero(screened)
+        if not at_most._does_without(polytope, v, fitted.asked[i].functionals[0].variables[0])
+    ]
+    # these are more than are measured, and one end of the range of each is on the other side of 0
+    assert len(used) > 20 and len(used) > np.sum(~screened)
+    for i in used[::5]:
+        variable = fitted.asked[i].functionals[0].variables[0]
+        direction = np.zeros(polytope.model.q)
+        direction[variable] = -np.sign(v[variable])
+        assert plain_max(polytope, direction) >= -1e-9 * polytope.size
+    # a term that every model needs is measured
+    needed = rb.relbounds(data.formula, data.data, C=1.0, delta=0.01, order="explicit", seed=1, screen=False)
+    assert not screened[needed.table["lower"].to_numpy() > 1e-6].any()
 
 
 def test_the_same_whatever_the_number_of_processes():

@@ -85,7 +85,8 @@ def run(
     """
     done = progress if progress is not None else _ignore
     client = check_client(client) if client is not None else active_client()
-    if client is not None:
+    # one task alone has nobody to share with, and would only be sent about
+    if client is not None and len(tasks) > 1:
         return _on_cluster(function, tasks, shared, done, client, uneven)
     n_jobs = min(n_jobs, len(tasks))  # more processes than tasks would only wait
     if n_jobs == 1 or len(tasks) < 2:

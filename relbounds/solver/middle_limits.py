@@ -169,17 +169,17 @@ def limits_below(
     """
     reduced, times = middle.reduced, SPARE * below / middle.value
     low, high = times * middle.low, times * middle.high
+    # what rounding may make of these, and then, row by row, all four
+    ends = np.array([low, high, low - BEYOND * np.abs(low), high + BEYOND * np.abs(high)])
     N, place = len(middle.rows), reduced.place[variables]
     found = np.zeros(len(variables), dtype=bool)
     rows = np.empty((len(variables), N))
     for k, (column, sign) in enumerate(zip(N + place, signs, strict=True)):
         # what the direction itself pulls with is no longer room
         d = sign * reduced.unit[column - N]
-        low[column] -= d
-        high[column] -= d
-        moved = _moved(middle.moves, low, high, int(column), d)
-        low[column] += d
-        high[column] += d
+        ends[:, column] -= d
+        moved = _moved(middle.moves, ends, int(column), d)
+        ends[:, column] += d
         if moved is not None:
             found[k], rows[k] = True, times * middle.rows + moved[:N]
     out = np.full(len(variables), np.inf)
@@ -194,28 +194,33 @@ def limits_below(
     return out
 
 
-def _moved(moves: np.ndarray, low: np.ndarray, high: np.ndarray, column: int, d: float) -> np.ndarray | None:
-    """Return moves of all multipliers and pulls that stay within their range; None where none was found."""
+def _moved(moves: np.ndarray, ends: np.ndarray, column: int, d: float) -> np.ndarray | None:
+    """Return moves of all multipliers and pulls that stay within their range; None where none was found.
+
+    `ends` are the lower and the upper ones that are aimed at, and those that must not be exceeded.
+    """
+    low, high, least, most = ends
     end = high[column] if d > 0 else low[column]
     if end * d >= 0:
         # the norm's multiplier holds the direction by itself
         return np.zeros(len(low))
-    held, ends = [column], [end]
+    held, aims = [column], [end]
     for _ in range(ROUNDS):
         own = moves[held]
-        _, push, singular = dposv(own[:, held], np.array(ends))
+        _, push, singular = dposv(own[:, held], np.array(aims))
         if singular:
             return None
         moved = push @ own
-        over, under = moved > high + BEYOND * np.abs(high), moved < low - BEYOND * np.abs(low)
-        new = np.flatnonzero(over | under)
+        over = moved > most
+        new = np.flatnonzero(over | (moved < least))
         if not new.size:
             return moved
         if len(held) + new.size > MOST_HELD:
             return None
-        fresh = [int(i) for i in new if i not in held]
+        before = set(held)
+        fresh = [i for i in new.tolist() if i not in before]
         if not fresh:
             return None
         held += fresh
-        ends += [HELD * float(high[i] if over[i] else low[i]) for i in fresh]
+        aims += [HELD * float(high[i] if over[i] else low[i]) for i in fresh]
     return None

@@ -16,6 +16,7 @@ import numpy as np
 from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.centre import aimed, centred
 from relbounds.solver.certificates import pull_of
+from relbounds.solver.core import State
 from relbounds.solver.few_columns import LOOK, NEGLIGIBLE, is_wide
 from relbounds.solver.few_each import alike, fits_each
 from relbounds.solver.folded_stack import folded_stack
@@ -216,16 +217,18 @@ def _run_alike(
     """Push some directions on as many columns each, in one run."""
     reduced, core = wide.reduced, wide.reduced.core
     stack = wide.stack.of(np.zeros(some.size, dtype=int))
-    wanted = np.where(ends.had[some], np.inf, ends.pull[some])
+    # columns of the beginning first, in one order
+    first = np.where(wide.base, 4.0 - np.linspace(0.0, 1.0, wide.base.size), 0.0)
+    wanted = np.where(ends.had[some], 2.0, np.minimum(ends.pull[some] / (1.0 + ends.pull[some]), 1.0)) + first
     few = take_few(core, stack, stack.owner, wanted, count)
     np.put_along_axis(wanted, few.place[:, :count], np.inf, axis=1)
     ends.had[some] = np.isinf(wanted)
-    at = few.into(np.repeat(wide.begin, some.size, axis=0))
-    if not strictly(few.core, at, few.stack).all():
+    centre = _middle(wide, first, count)
+    if centre is None:
         return
     whole = directions[some][:, reduced.free] * reduced.unit
     d = np.take_along_axis(whole * few.unit, few.place, axis=1)
-    start = aimed(few.core, centred(few.core, at, few.stack), np.arange(some.size), d, few.stack)
+    start = aimed(few.core, centre.take(stack.owner), np.arange(some.size), d, few.stack)
     stop = None if goals is None else goals.stop(some, d, directions[some] @ reduced.origin)
     end = interior.solve(few.core, d, start, np.full(some.size, gap), columns=few.stack, stop=stop)
     ends.v[some], ends.z4[some], ends.alpha[some], ends.lam[some] = (
@@ -241,3 +244,13 @@ def _run_alike(
     with np.errstate(all="ignore"):
         pull = np.abs(stack.times_t(end.z4) + whole)[:, :s] / core.pen
         ends.pull[some] = np.nan_to_num(pull / (end.lam @ core.p)[:, None])
+
+
+def _middle(wide: WideSet, first: np.ndarray, count: int) -> State | None:
+    """Return the middle of the set on the columns of the beginning, beside which others are idle; None if outside."""
+    one = np.zeros(1, dtype=int)
+    few = take_few(wide.reduced.core, wide.stack, one, first[None, :], count)
+    idle = slice(int(wide.base.sum()), count)
+    at = few.into(wide.begin)
+    few.stack.clear(idle)
+    return centred(few.core, at, few.stack) if strictly(few.core, at, few.stack).all() else None

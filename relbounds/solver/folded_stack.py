@@ -95,16 +95,24 @@ class FoldedStack(Stack):
         """Return ``G' y`` for every direction, shape (B, q)."""
         return np.hstack([super().times_t(self.fold.sums(y * self.fold.sign)), y @ self.fold.free.T])
 
+    def parts(self, D: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the weights of the different rows (B, U), and what free variables add for weights of all rows.
+
+        That is their products with the different rows (B, U, t) and with one another (B, t, t).
+        """
+        free = self.fold.free
+        weighted = D[:, None, :] * free
+        T = weighted @ free.T
+        weighted *= self.fold.sign
+        return self.fold.sums(D), self.fold.sums(weighted).transpose(0, 2, 1), T
+
     def gram(self, D: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return the upper triangles of ``G' diag(D_b) G`` for every direction, shape (B, q, q)."""
-        c, free = self.G.shape[1], self.fold.free
-        out = np.zeros((len(D), c + len(free), c + len(free)), dtype=D.dtype)
-        out[:, :c, :c] = super().gram(self.fold.sums(D))
-        weighted = D[:, None, :] * free
-        out[:, c:, c:] = weighted @ free.T
-        weighted *= self.fold.sign
-        across = np.matmul(self.fold.sums(weighted), self.G[self.owner].transpose(0, 2, 1))
-        out[:, :c, c:] = across.transpose(0, 2, 1)
+        c, (S, R, T) = self.G.shape[1], self.parts(D)
+        out = np.zeros((len(D), c + T.shape[1], c + T.shape[1]), dtype=D.dtype)
+        out[:, :c, :c] = super().gram(S)
+        out[:, :c, c:] = np.matmul(self.G[self.owner], R)
+        out[:, c:, c:] = T
         return out
 
 

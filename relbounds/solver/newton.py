@@ -11,11 +11,14 @@ import numpy as np
 from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core, Own, State, budget_terms, own_slopes, paid, times, times_t
 from relbounds.solver.factors import Factor, Rows, Shared, Wide
+from relbounds.solver.folded_stack import FoldedStack
 from relbounds.solver.grams import Folded
 from relbounds.solver.stack import Stack
 
 # Bytes of the matrices of directions that are factored together, and how many these are at least.
 CACHED, LEAST_TOGETHER = 2**21, 8
+# Systems are solved from the side of the rows where there are so many more columns than different rows.
+WIDER, MORE = 1.5, 50
 # Larger weights may overflow in single precision.
 MOST_SINGLE = 1e30
 
@@ -47,8 +50,10 @@ def _normal(
     Those of the variables may be `single`, in low precision.
     """
     fold = None if columns is not None else core.gram_G.rows_once
-    rows = (core.rows if fold is None else fold.starts.size) + core.a.size
-    if dense or core.pen.size <= 1.5 * rows + 50 or isinstance(columns, Stack):
+    once = columns.fold if isinstance(columns, FoldedStack) else fold
+    rows = (core.rows if once is None else once.starts.size) + core.a.size
+    wide = core.pen.size > WIDER * rows + MORE and (once is not None or not isinstance(columns, Stack))
+    if dense or not wide:
         factors = [
             _dense(
                 core, D[some], Da[some], E[some], columns if columns is None else columns.take(some), single
@@ -58,7 +63,13 @@ def _normal(
         for more in factors[1:]:
             factors[0].join(more)
         return factors[0]
-    parts = _each_row(core, D, Da, columns) if fold is None else _rows_once(core, fold, D, Da)
+    if isinstance(columns, FoldedStack):
+        parts = _own_rows_once(core, columns, D, Da)
+    elif fold is None:
+        assert not isinstance(columns, Stack)
+        parts = _each_row(core, D, Da, columns)
+    else:
+        parts = _rows_once(core, fold, D, Da)
     diagonal = np.zeros((len(D), parts[0].X.shape[1]))
     diagonal[:, : core.pen.size] = E
     return Wide(parts, diagonal, single)
@@ -86,6 +97,14 @@ def _rows_once(core: Core, fold: Folded, D: np.ndarray, Da: np.ndarray) -> list[
         X, S = np.vstack([X, core.A[:, :k]]), np.hstack([S, Da])
         R = np.concatenate([R, Da[:, :, None] * core.A[:, k:]], axis=1)
     return [Rows(X, *one) for one in zip(S, R, T, strict=True)]
+
+
+def _own_rows_once(core: Core, stack: FoldedStack, D: np.ndarray, Da: np.ndarray) -> list[Rows]:
+    """Do the same for directions whose rows differ in the penalised columns, of which hard rows use none."""
+    S, R, T = stack.parts(D)
+    free = core.A[:, stack.G.shape[1] :]
+    T += np.einsum("bm,mi,mj->bij", Da, free, free)
+    return [Rows(stack.G[p].T, *one) for p, *one in zip(stack.owner, S, R, T, strict=True)]
 
 
 def _in_cache(count: int, q: int) -> list[slice]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from relbounds.solver.core import Core, Own, State, dot, paid, times_t
+from relbounds.solver.folded_stack import FoldedStack
 from relbounds.solver.newton import Linear
 from relbounds.solver.stack import Stack
 from relbounds.solver.tolerances import COARSE, STALLED
@@ -85,7 +86,7 @@ def solve(
             core, d, start, tolerance, columns, stop, most, core.q >= FEW_SINGLE and not precise
         )
         some = np.flatnonzero(broken)
-        if some.size and not isinstance(columns, Stack):
+        if some.size and (isinstance(columns, FoldedStack) or not isinstance(columns, Stack)):
             # from the side of the rows the last digits may be lost; from that of the variables they are there
             own = None if columns is None else columns.take(some)
             again, _ = _iterate(

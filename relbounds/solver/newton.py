@@ -52,7 +52,10 @@ def _normal(
     fold = None if columns is not None else core.gram_G.rows_once
     once = columns.fold if isinstance(columns, FoldedStack) else fold
     rows = (core.rows if once is None else once.starts.size) + core.a.size
-    wide = core.pen.size > WIDER * rows + MORE and (once is not None or not isinstance(columns, Stack))
+    wide = core.pen.size > WIDER * rows + MORE
+    if isinstance(columns, Stack):
+        # best models without any loss, one beside the other, would lose their last digits there
+        wide = wide and once is not None and core.p.size > 0
     if dense or not wide:
         factors = [
             _dense(

@@ -10,7 +10,7 @@ from relbounds.solver import predictor_corrector as interior
 from relbounds.solver.few_columns import model_with
 from relbounds.solver.model import Model
 from relbounds.solver.priced import priced_core, priced_start
-from relbounds.solver.pricing import SHORT, first_columns, join_columns, more_than_few, overpull
+from relbounds.solver.pricing import SHORT, first_columns, has_many, join_columns, overpull
 from relbounds.solver.tolerances import NEGLIGIBLE
 
 
@@ -28,7 +28,7 @@ def smallest_C(model: Model) -> float:
     >>> round(smallest_C(model), 4)
     0.25
     """
-    if more_than_few(model):
+    if has_many(model):
         return _smallest_of_few(model)
     return _smallest(model)[0]
 

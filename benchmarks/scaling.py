@@ -91,7 +91,7 @@ if __name__ == "__main__":
     }))
 """
 # How much work a draw makes hangs on its tolerance: of few features, several draws that nothing was tuned on.
-FRESH = tuple(range(60_000, 60_012))
+FRESH = tuple(range(70_000, 70_012))
 # Where two workers are held against one, the quickest of so many runs counts for each.
 REPEATED, RUNS = 1000, 3
 # What is measured: data, features, control, workers, seed. Two workers must give the numbers of one.

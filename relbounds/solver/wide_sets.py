@@ -28,6 +28,8 @@ from relbounds.solver.stack import Stack
 from relbounds.solver.starts import prepare, strictly
 from relbounds.solver.tolerances import FINE, PROMISED
 
+# Sets of fewer penalised columns are pushed with those that any direction has a use for.
+FEWEST = 150
 # Sets of more rows are pushed on those near their kinks, which all directions share.
 MOST_ROWS = 1000
 # Columns that a look pulls at by this share of what they are held by are taken; when the look had few columns, which
@@ -104,7 +106,8 @@ def wide_set(polytope: Polytope) -> WideSet | None:
     True
     """
     model = polytope.model
-    if not is_wide(polytope) or model.h.size > MOST_ROWS or model.linear.any():
+    wide = is_wide(polytope) and int(np.sum(model.penalty > 0)) >= FEWEST
+    if not wide or model.h.size > MOST_ROWS or model.linear.any():
         return None
     ready = prepare(polytope)
     if not (ready.feasible and ready.interior and fits_each(ready.reduced)):

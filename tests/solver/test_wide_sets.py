@@ -15,6 +15,7 @@ from relbounds.solver.wide_sets import wide_set
 def narrow(monkeypatch):
     """Small sets count as wide, and every direction has columns of its own; how directions ended is noted."""
     monkeypatch.setattr(few_columns, "WIDE", 5)
+    monkeypatch.setattr(wide_sets, "FEWEST", 5)
     monkeypatch.setattr(wide_sets, "FEW_IN_ALL", 0)
     monkeypatch.setattr(wide_sets, "MOST_AT_START", 1.0)
     ended, inner = [], batch.push_wide

@@ -13,11 +13,14 @@ from relbounds.solver.centre import aimed, centred
 from relbounds.solver.engines.batch import run_centred
 from relbounds.solver.engines.dispatch import push_many
 from relbounds.solver.factors import Factor, Shared, Wide
+from relbounds.solver.folded_stack import folded_stack
 from relbounds.solver.model import make_model
 from relbounds.solver.newton import Linear, factor_of
+from relbounds.solver.own_columns import take_few
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import reduce
-from relbounds.solver.starts import prepare
+from relbounds.solver.stack import Stack
+from relbounds.solver.starts import balanced, prepare
 
 
 def test_a_factor_does_not_hang_on_the_units_of_variables():
@@ -124,6 +127,27 @@ def test_systems_of_more_columns_than_observations_are_solved_from_the_rows(fami
     want = np.linalg.solve(M, rhs)
     found = linear.factor.solve(rhs[None])[0]
     assert np.abs(found - want).max() <= (1e-3 if single else 1e-9) * np.abs(want).max()
+
+
+@pytest.mark.parametrize("order", ["implicit", "explicit"])
+def test_directions_on_columns_of_their_own_are_solved_from_the_rows(order):
+    polytope, _ = random_polytope(4, "ordinal", order, n=70, d=260, delta=0.3)
+    polytope = replace(polytope, loss=polytope.loss + 0.2 * float(polytope.model.c.sum()))
+    core, rng = reduce(polytope).core, np.random.default_rng(0)
+    one = np.zeros(2, dtype=int)
+    whole = folded_stack(core, Stack(core.G.T[None], None, one[:1])).of(one)
+    few = take_few(core, whole, one, rng.random((2, core.pen.size)), 200)
+    v = np.zeros((2, few.core.q))
+    v[:, 200:] = np.linspace(-0.5, 0.5, few.core.q - 200)
+    at = balanced(replace(few.core, B=50.0 * few.core.B), v, np.full(2, 1.0), few.stack)
+    linear = Linear(few.core, few.stack, at)
+    dense = Linear(few.core, few.stack, at, dense=True)
+    assert isinstance(linear.factor, Wide) and isinstance(dense.factor, Factor)
+    rhs = rng.normal(size=(2, few.core.q, 3))
+    want = dense.factor.solve(rhs)
+    assert np.abs(linear.factor.solve(rhs) - want).max() <= 1e-8 * np.abs(want).max()
+    # best models have no budget, and are solved from the side of the variables
+    assert isinstance(Linear(replace(few.core, p=np.zeros(0)), few.stack, at).factor, Factor)
 
 
 def test_rows_once_with_hard_rows_of_all_variables():

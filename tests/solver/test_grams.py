@@ -1,11 +1,16 @@
 """Gram matrices in which every observation is worked on once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from relbounds.linear.families import make_rows
 from relbounds.linear.plain import plain_model
+from relbounds.solver import core as core_module
+from relbounds.solver import grams
 from relbounds.solver.grams import Grams, folded
+from relbounds.solver.priced import priced_core
 from relbounds.solver.stack import Stack
 
 
@@ -27,6 +32,36 @@ def test_the_same_as_written_out(kind, B, d):
     expected = np.einsum("rq,br,rp->bqp", G, D, G)
     found = Grams(G)(D)
     assert np.allclose(np.triu(found), np.triu(expected), rtol=1e-12, atol=1e-12 * expected.max())
+
+
+@pytest.mark.parametrize("kind", ["implicit", "regression", "explicit"])
+def test_products_with_each_observation_once(kind):
+    core = priced_core(model_of(kind, d=40)).core
+    rng = np.random.default_rng(3)
+    v, y = rng.normal(size=(4, core.q)), rng.normal(size=(4, core.rows))
+    plain = core_module.times(core, v, None), core_module.times_t(core, y, None)
+    fold = core.gram_G.rows_once
+    if kind == "explicit" and fold is None:
+        return
+    last = core.G[:, fold.grams.matrix.shape[1] :]
+    assert len(fold.grams.matrix) == 60
+    assert np.allclose(fold.times(v, last), plain[0], atol=1e-12)
+    assert np.allclose(fold.times_t(y, last), plain[1], atol=1e-12)
+
+
+def test_many_columns_are_multiplied_with_each_observation_once(monkeypatch):
+    core = priced_core(model_of("implicit", d=40)).core
+    rng = np.random.default_rng(3)
+    v, y = rng.normal(size=(4, core.q)), rng.normal(size=(4, core.rows))
+    asked, inner = [], grams.Folded.times
+    monkeypatch.setattr(grams.Folded, "times", lambda *a: asked.append(1) or inner(*a))
+    monkeypatch.setattr(core_module, "MANY_COLUMNS", 30)
+    assert np.allclose(core_module.times(core, v, None), v @ core.G.T, atol=1e-12)
+    assert np.allclose(core_module.times_t(core, y, None), y @ core.G, atol=1e-12)
+    assert asked
+    # another matrix than the Gram matrices' is multiplied as it is
+    other = replace(core, G=2.0 * core.G)
+    assert np.allclose(core_module.times(other, v, None), 2.0 * v @ core.G.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["implicit", "regression"])

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from relbounds.solver.core import Core
-from relbounds.solver.grams import alike_rows
+from relbounds.solver.grams import MOST_LAST, alike_rows
 from relbounds.solver.stack import HALF, Stack
 
 # Sums over the columns of rows that are the same differ by no more than this share of their size.
@@ -210,8 +210,13 @@ def folded_stack(core: Core, stack: Stack) -> Stack:
 
 
 def fold_of(core: Core) -> Fold | None:
-    """Return which of the rows are the same but for their sign; None where too many are different."""
+    """Return which of the rows are the same but for their sign; None where too many are different.
+
+    Nor where free variables are many: the rows of all thresholds are then multiplied apart, each by its own.
+    """
     s = core.pen.size
+    if core.q - s > MOST_LAST:
+        return None
     found = alike_rows(core.G[:, :s])
     if found is None:
         return None

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from problems import plain_baseline, random_model
 
+from relbounds.linear.families import make_rows
+from relbounds.linear.plain import plain_model
 from relbounds.solver import few_each
 from relbounds.solver.best_refitted import Refits
 from relbounds.solver.columns import Columns, put_columns
@@ -116,6 +118,19 @@ def test_folded_rows_are_the_same_rows():
         np.testing.assert_allclose(np.triu(two.gram(D)), np.triu(one.gram(D)), atol=1e-12)
         some = np.array([0, 2])
         np.testing.assert_allclose(two.take(some).times(v[some]), one.take(some).times(v[some]), atol=1e-12)
+
+
+def test_rows_of_many_thresholds_are_not_folded():
+    # with 30 thresholds an observation's rows have as many columns apart, each used by one of them
+    rng = np.random.default_rng(0)
+    y = 1 + np.arange(60) % 31
+    core = priced_core(plain_model(rng.normal(size=(60, 30)), make_rows(y, "ordinal", "implicit"))).core
+    stack = Stack(core.G.T[None], None, np.zeros(1, dtype=int), apart=30)
+    assert folded_stack(core, stack) is stack
+    few = priced_core(
+        plain_model(rng.normal(size=(60, 30)), make_rows(1 + y % 5, "ordinal", "implicit"))
+    ).core
+    assert folded_stack(few, Stack(few.G.T[None], None, np.zeros(1, dtype=int))).G.shape[2] == 60
 
 
 def test_rows_that_are_different_are_not_folded():

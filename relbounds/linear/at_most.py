@@ -37,10 +37,11 @@ TIMES = 2.0
 # Nearly all can be proved to be at most this share of that from the middle of the set.
 AIMED = 0.75
 # Directions per task, of those that are proved from the middle of the set and of those that are pushed: fixed, so that
-# the pieces of work do not depend on the number of workers.
-EASY, CHUNK = 400, 64
-# With fewer ends than this pushes take less time than finding out how the multipliers of the middle move.
-FEW_ENDS = 20
+# the pieces of work do not depend on the number of workers. So many are pushed toward 0.
+EASY, CHUNK, TOWARD = 400, 64, 24
+# With fewer ends than this pushes take less time than finding out how the multipliers of the middle move, at so many
+# rows; that takes the cube of their number, and a push about one of them.
+FEW_ENDS, AT_ROWS = 20, 400
 
 BOUNDS = ("lower", "upper", "signed_lower", "signed_upper", "gap", "at_most")
 
@@ -81,7 +82,7 @@ def measure_or_limit(
     toward = [(variable[i], -float(np.sign(solution.v[variable[i]]))) for i in used]
     found = run(
         _reach_zero,
-        [[toward[k] for k in piece] for piece in chunks(len(used), CHUNK)],
+        [[toward[k] for k in piece] for piece in chunks(len(used), TOWARD)],
         shared=(polytope, options.solver),
         n_jobs=options.n_jobs,
         client=options.client,
@@ -205,7 +206,8 @@ def _from_the_middle(
 ) -> FloatArray:
     """Return the limits of ends that multipliers moved from the middle of the set prove; infinite elsewhere."""
     limits = np.full(len(ends), np.inf)
-    middle = middle_of(polytope) if len(ends) >= FEW_ENDS else None
+    few = FEW_ENDS * max(1.0, polytope.model.h.size / AT_ROWS) ** 2
+    middle = middle_of(polytope) if len(ends) >= few else None
     if middle is None:
         return limits
     variables = np.array([functionals[i].variables[0] for i, _ in ends])

@@ -27,8 +27,9 @@ from relbounds.solver.tolerances import ROUNDING
 # Values this small, relative to the norm of the baseline, are zero: bounds are certified to this accuracy.
 ZERO = 1e-6
 # Signed functionals per task: fixed, so that the pieces of work do not depend on the number of workers. Where hardly
-# two directions use the same columns, more would only be in each other's way.
-CHUNK, CHUNK_APART = 48, 6
+# two directions use the same columns, more would only be in each other's way; of many columns few rows are measured,
+# which processes can share.
+CHUNK, CHUNK_WIDE, CHUNK_APART = 48, 12, 6
 # Entries of extreme points that are kept with a table; more would cost more memory than they save time.
 MOST_KEPT = 1_000_000
 
@@ -236,7 +237,8 @@ def _measure_one(polytope: Polytope, work: Work, known: Extremes | None) -> tupl
     before = _still_inside(polytope, known, len(functionals))
     out: dict[int, Range] = {}
     with stage("bounds", len(functionals), options.progress) as done:
-        each = CHUNK_APART if is_wide(polytope) and is_much_wider(polytope) else CHUNK
+        wide = CHUNK_APART if is_much_wider(polytope) else CHUNK_WIDE
+        each = wide if is_wide(polytope) else CHUNK
         pieces = [[signed[i] for i in piece] for piece in chunks(len(signed), each)]
         found = run(
             signed_ranges,

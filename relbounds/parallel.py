@@ -9,6 +9,7 @@ import pickle
 import secrets
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -31,6 +32,8 @@ LOSSES = 2
 # the latter as it is from the start, and as it is while a task runs.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 MAPPED_BLOCK, KEPT_BLOCK = 128 * 2**10, 32 * 2**20
+# Tasks of fewer seconds hand back nothing: what they kept is less than what fetching it again would cost the next one.
+SHORT = 1.0
 # Where stored arrays may begin, in bytes: that of the processor's cache lines.
 ALIGNED = 64
 
@@ -384,7 +387,7 @@ class _NotHere:
 
 
 def _call_if_here(task: Any, *, function: Function, file: str) -> Any:
-    with freed_memory_kept():
+    with freed_memory_kept(SHORT):
         try:
             shared = _load(file)
         except OSError:
@@ -397,7 +400,7 @@ def _keep(stored: bytes) -> bytes:
 
 
 def _call_on_worker(task: Any, *, function: Function, stored: bytes) -> Any:
-    with freed_memory_kept():
+    with freed_memory_kept(SHORT):
         return _call(function, task, _read(stored))
 
 
@@ -408,11 +411,12 @@ def _read(stored: bytes) -> Any:
 
 
 @contextmanager
-def freed_memory_kept() -> Iterator[None]:
+def freed_memory_kept(at_least: float = 0.0) -> Iterator[None]:
     """Have the GNU allocator keep freed arrays for the next ones where it was told to hand them back at once.
 
     Dask tells its workers so (``MALLOC_TRIM_THRESHOLD_``). Fetching the same arrays from the system again, page by
-    page, in every iteration of a solver doubles its time. Afterwards all is as it was, and what was kept handed back.
+    page, in every iteration of a solver doubles its time. Afterwards all is as it was, and what was kept handed back;
+    not after less than so many seconds, `at_least`: another short task mostly follows and would fetch it again.
 
     Examples
     --------
@@ -427,9 +431,11 @@ def freed_memory_kept() -> Iterator[None]:
     assert libc is not None
     libc.mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK)
     libc.mallopt(M_TRIM_THRESHOLD, 2 * KEPT_BLOCK)
+    began = time.monotonic()
     try:
         yield
     finally:
         libc.mallopt(M_MMAP_THRESHOLD, int(os.environ.get("MALLOC_MMAP_THRESHOLD_", MAPPED_BLOCK)))
         libc.mallopt(M_TRIM_THRESHOLD, int(trim))
-        libc.malloc_trim(0)
+        if time.monotonic() - began >= at_least:
+            libc.malloc_trim(0)

@@ -82,8 +82,8 @@ class StandIns:
     twins: Mapping[int, int] = field(default_factory=dict)
 
     def aside(self, level: float) -> tuple[int, ...]:
-        """Return the terms that say what kept ones say."""
-        passed = {t for t, p in zip(self.left, self.p_adjusted, strict=True) if p <= level}
+        """Return the terms that say what kept ones say, those at the very level included, as `combine` has it."""
+        passed = {t for t, p in zip(self.left, self.p_adjusted, strict=True) if p <= level * (1 + TIE)}
         return tuple(t for t in self.left if t in passed or t in self.twins)
 
 

@@ -5,9 +5,17 @@ import pytest
 
 import relbounds as rb
 from relbounds import simulate
-from relbounds.linear.noise.score import score_test
+from relbounds.linear.noise.score import ScoreFound, score_test
 from relbounds.linear.noise.smooth import Response
-from relbounds.linear.noise.standins import branches, combine, standin_test, step_down, twins_of
+from relbounds.linear.noise.standins import (
+    SHARE,
+    StandIns,
+    branches,
+    combine,
+    standin_test,
+    step_down,
+    twins_of,
+)
 
 
 def _readings(seed, n=200, copies=5, noise=4, error=0.4):
@@ -143,3 +151,18 @@ def test_a_twin_spans_the_same_and_no_more():
     nearly = number + 1e-6 * rng.normal(size=(60, 1))
     blocks = [treatment, number, sums, 3 - number, nearly, treatment[:, :1]]
     assert twins_of(blocks, left=[2, 3, 4, 5], kept=[0, 1]) == {2: 0, 3: 1}
+
+
+def test_what_is_set_aside_is_what_the_class_counts():
+    # a fifth of 0.05 is not the number 0.01: an adjusted p-value of just that much is at the level in both places
+    score = ScoreFound(
+        (0,), np.zeros(2), np.array([0.001, 0.9]), np.zeros(2), np.array([0.004, 0.9]), np.zeros(2)
+    )
+    found = StandIns((1,), ((0,),), np.array([5.0]), np.array([0.01]), np.array([0.01]), 499)
+    assert 0.05 * (1 - SHARE) < 0.01
+    assert found.aside(0.05 * (1 - SHARE)) == (1,)
+    assert combine(score, found, np.array([True, True])).relevant[1]
+    assert (
+        StandIns((1,), ((0,),), np.array([5.0]), np.array([0.0101]), np.array([0.0101]), 499).aside(0.01)
+        == ()
+    )

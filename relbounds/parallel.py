@@ -316,8 +316,6 @@ def _on_cluster(
 ) -> list[Any]:
     from distributed.protocol.pickle import dumps
 
-    if not tasks:
-        return []
     # a worker has its next task before it has ended one; behind a long one that would wait while others are idle
     ahead = sum(client.nthreads().values()) if uneven else 0
     if ahead < 2:

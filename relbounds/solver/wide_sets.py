@@ -81,9 +81,9 @@ class WideSet:
         found: np.ndarray = self.base | (directions[:, self.reduced.free[: self.base.size]] != 0)
         return found
 
-    def is_shared(self, directions: np.ndarray, looked: Duals) -> bool:
-        """Say whether all directions together have a use for few columns: then these serve them all."""
-        every = self.had(directions) | (self.pulls(directions, looked) > CLOSE)
+    def is_shared(self, directions: np.ndarray, pull: np.ndarray) -> bool:
+        """Say whether directions that pull so have a use for few columns together: then these serve them all."""
+        every = self.had(directions) | (pull > CLOSE)
         return bool(every.any(axis=0).sum() <= FEW_IN_ALL)
 
     def pulls(self, directions: np.ndarray, duals: Duals) -> np.ndarray:
@@ -113,9 +113,10 @@ def wide_set(polytope: Polytope) -> WideSet | None:
     if not (ready.feasible and ready.interior and fits_each(ready.reduced)):
         return None
     core = ready.reduced.core
+    if np.mean(ready.v[: core.pen.size] != 0) > MOST_AT_START:
+        return None
     stack = folded_stack(core, Stack(core.G.T[None], None, np.zeros(1, dtype=int)))
-    found = WideSet(polytope, ready.reduced, stack, ready.v[None, :])
-    return found if found.base.mean() <= MOST_AT_START else None
+    return WideSet(polytope, ready.reduced, stack, ready.v[None, :])
 
 
 @dataclass
@@ -137,7 +138,7 @@ class Ends:
 def push_wide(
     wide: WideSet,
     directions: np.ndarray,
-    looked: Duals,
+    pull: np.ndarray,
     look_at_all: Callable[[], Duals],
     goals: Goals | None = None,
 ) -> tuple[np.ndarray, Duals, np.ndarray]:
@@ -147,10 +148,10 @@ def push_wide(
     ----------
     wide : WideSet
     directions : ndarray, shape (k, q)
-    looked : Duals
-        Multipliers of a rough look at them with few columns.
+    pull : ndarray, shape (k, s)
+        How hard multipliers of a rough look with few columns pull at each (:meth:`WideSet.pulls`).
     look_at_all : callable
-        Gives those of a look with all columns, where the first one has not seen enough.
+        Gives multipliers of a look with all columns, where the first one has not seen enough.
     goals : Goals, optional
         What they are pushed for: a race, in which the largest counts, or nothing but their optimum.
 
@@ -165,7 +166,7 @@ def push_wide(
     k, s = len(directions), core.pen.size
     had = wide.had(directions)
     v, z4, alpha, lam = (np.zeros((k, n)) for n in (core.q, core.rows, core.a.size, core.p.size))
-    ends = Ends(v, z4, alpha, lam, wide.pulls(directions, looked), had.copy(), np.zeros(k, dtype=bool))
+    ends = Ends(v, z4, alpha, lam, pull, had.copy(), np.zeros(k, dtype=bool))
     every = np.arange(k)
     if np.median(np.sum(ends.pull > CLOSE, axis=1)) > FEW_OF_USE * s:
         ends.pull = wide.pulls(directions, look_at_all())

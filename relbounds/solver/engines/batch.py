@@ -174,8 +174,9 @@ def push_batch(
         wide = wide_set(polytope) if gap is None and race else None
         if wide is not None:
             looked = _look(polytope, directions) if looked is None else looked
-            if not wide.is_shared(directions, looked):
-                answer = _push_each(wide, directions, goals, looked)
+            pull = wide.pulls(directions, looked)
+            if not wide.is_shared(directions, pull):
+                answer = _push_each(wide, directions, goals, pull)
         if answer is None:
             answer = _push_few(polytope, directions, goals, looked)
         if answer is not None:
@@ -191,11 +192,11 @@ def _look(polytope: Polytope, directions: np.ndarray) -> Duals:
     return _push_all(with_columns(polytope, chosen), directions[:, chosen], None, LOOK).duals
 
 
-def _push_each(wide: WideSet, directions: np.ndarray, goals: Goals | None, looked: Duals) -> Answer:
+def _push_each(wide: WideSet, directions: np.ndarray, goals: Goals | None, pull: np.ndarray) -> Answer:
     """Push each direction on columns of its own, and those that do not end well on all of them."""
     polytope = wide.polytope
     points, duals, settled = push_wide(
-        wide, directions, looked, lambda: _push_all(polytope, directions, None, LOOK).duals, goals
+        wide, directions, pull, lambda: _push_all(polytope, directions, None, LOOK).duals, goals
     )
     anchor = np.repeat(wide.reduced.back(wide.begin), len(directions), axis=0)
     left = np.flatnonzero(~settled)

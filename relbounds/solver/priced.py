@@ -14,6 +14,7 @@ from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Reduced, reduce
 from relbounds.solver.stack import Stack
 from relbounds.solver.starts import find_inside
+from relbounds.solver.tolerances import STALLED
 
 # The first product of slack and multiplier, in units of what a row costs on average. From close to the walls many short
 # steps lead away from them first; a problem whose norm has a budget is close to its answer from the beginning.
@@ -47,7 +48,8 @@ def accurate(
         scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(fixed)
         scale += at.price * paid(at.xi, at.prices(core)) if core.rows else 0.0
         small = share[at.which] * scale
-        return (gap <= small) & (lack <= small)
+        # what is then left of the residual is rounding, which no further step takes away
+        return (gap <= small) & (lack <= small) | (gap <= STALLED * small)
 
     return enough
 

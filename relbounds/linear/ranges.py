@@ -239,6 +239,9 @@ def _measure_one(polytope: Polytope, work: Work, known: Extremes | None) -> tupl
     with stage("bounds", len(functionals), options.progress) as done:
         wide = CHUNK_APART if is_much_wider(polytope) else CHUNK_WIDE
         each = wide if is_wide(polytope) else CHUNK
+        count = -(-len(signed) // each)
+        # an even number of pieces: of three, two workers would wait for the last one
+        each = -(-len(signed) // (count + count % 2)) if count > 1 else each
         pieces = [[signed[i] for i in piece] for piece in chunks(len(signed), each)]
         found = run(
             signed_ranges,

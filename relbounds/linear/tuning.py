@@ -125,10 +125,12 @@ def tune_beside(
     scored = Scored(dealt, kinds, grids, metric)
     asked = [every(grid, COARSE if options.C is None else 1) for grid in grids]
     with stage("tuning", len(kinds), options.progress) as done:
-        scored, found = scored.more(asked, options, jobs)
         if options.C is None:
-            # only a kind that may still win is looked at more closely, and only beside its best C
-            scored, _ = scored.more(beside_best(scored, options.rule), options)
+            scored, _ = scored.more(asked, options)
+            # only a kind that may still win is looked at more closely, and only beside its best C: often one task
+            # alone, so that there is room for others
+            asked = beside_best(scored, options.rule)
+        scored, found = scored.more(asked, options, jobs)
         done(len(kinds))
     table = scored.table
     row = best_row(table, options.rule, metric.larger)

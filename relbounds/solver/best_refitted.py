@@ -25,7 +25,7 @@ from relbounds.solver.working_rows import MANY, WorkingRows
 # The least price of a variable that is counted with, in units of half its penalty.
 TINY = 1e-9
 # With more columns than this, rows that are the same but for their sign are kept once.
-MANY_COLUMNS = 300
+MANY_COLUMNS = 150
 
 
 class Made(Protocol):

@@ -25,14 +25,15 @@ from relbounds.linear.noise.statistics import (
     Terms,
     to_normal,
 )
+from relbounds.parallel import chunks
 
 # With more observations than this, as many as there are draws, the mean weight is taken, unless terms have more columns
 # than this.
 MANY_ROWS, MANY_COLUMNS = 999, 250
 # Places of a round at least.
 PLACES = 1024
-# Numbers that are transformed at a time, so that they stay close to the processor.
-CHUNK = 500_000
+# Numbers that are transformed at a time, so that they stay close to the processor, and that statistics are made of.
+CHUNK, CACHED = 500_000, 100_000
 # Directions of kept columns smaller than this, as squares and relative to the largest, are none.
 NONE = 1e-10
 # What others leave of a direction of a term is nothing below this, as a square.
@@ -61,15 +62,9 @@ class Table:
     fixed: int
     gram: FloatArray
 
-    def places(self, chosen: Sequence[int]) -> IntArray:
-        """Return where the columns of some terms stand among those of all terms."""
-        starts, widths = self.terms.starts, self.terms.widths
-        each = [np.arange(starts[t], starts[t] + widths[t]) for t in chosen]
-        return np.concatenate([np.zeros(0, dtype=np.intp), *each])
-
     def kept(self, chosen: Sequence[int]) -> IntArray:
         """Return where the adjusting columns and those of some terms stand."""
-        return np.concatenate([np.arange(self.fixed), self.fixed + self.places(chosen)])
+        return np.concatenate([np.arange(self.fixed), self.fixed + self.terms.places(chosen)])
 
 
 def make_table(terms: Terms, adjust: FloatArray | None) -> Table:
@@ -153,7 +148,7 @@ def fit_model(
     values, vectors = np.linalg.eigh(smooth.information.mean(axis=0))
     good = values > 1e-12 * max(float(values[-1]), 1e-300)
     shared = table.gram[kept]
-    places = table.places(left)
+    places = table.terms.places(left)
     among = None
     if together and 1 < len(places) <= TOGETHER:
         own = table.fixed + places
@@ -205,9 +200,15 @@ class Moved:
         """Return the statistics of one model's terms in some draws, shape (draws, terms)."""
         one = self.models[which]
         ends = np.cumsum([each.residuals.shape[1] for each in self.models])
-        scores = self.found[draws, ends[which] - one.residuals.shape[1] : ends[which]]
-        shared = self.found[draws, ends[-1] + np.searchsorted(self.used, one.kept)]
-        return _values(self.table, one, scores, shared)
+        own = slice(ends[which] - one.residuals.shape[1], ends[which])
+        kept = ends[-1] + np.searchsorted(self.used, one.kept)
+        found = self.found[draws]
+        step = max(1, CACHED // ((kept.size + 1) * found.shape[2] + 1))
+        out = np.empty((len(found), len(one.left)))
+        for first in range(0, len(found), step):
+            some = found[first : first + step]
+            out[first : first + step] = _values(self.table, one, some[:, own], some[:, kept])
+        return out
 
 
 def move(table: Table, models: Sequence[Model], seed: int, draws: int) -> Moved:
@@ -237,14 +238,15 @@ def move(table: Table, models: Sequence[Model], seed: int, draws: int) -> Moved:
     steps = 1 + rng.permutation(places - 1)[:draws]
     used = np.unique(np.concatenate([one.kept for one in models]))
     sides = np.concatenate([*(one.residuals for one in models), table.columns[:, used]], axis=1)
-    found = _correlation(sides, table.terms.columns, order[: rounds * places].reshape(rounds, places))[steps]
+    found = _correlation(sides, table.terms.columns, order[: rounds * places].reshape(rounds, places), steps)
     # a few rows are left over when rounds are dealt: they stay
     rest = order[rounds * places :]
-    return Moved(table, tuple(models), used, found + sides[rest].T @ table.terms.columns[rest])
+    found += sides[rest].T @ table.terms.columns[rest]
+    return Moved(table, tuple(models), used, found)
 
 
-def _correlation(sides: FloatArray, X: FloatArray, rounds: IntArray) -> FloatArray:
-    """Return the products of columns with those of X whose rows moved on by 0, 1, ... places in every round.
+def _correlation(sides: FloatArray, X: FloatArray, rounds: IntArray, steps: IntArray) -> FloatArray:
+    """Return the products of columns with those of X whose rows moved on by so many places in every round.
 
     Parameters
     ----------
@@ -252,22 +254,29 @@ def _correlation(sides: FloatArray, X: FloatArray, rounds: IntArray) -> FloatArr
     X : array (n, D)
     rounds : array (rounds, places)
         Rows.
+    steps : array of int
+        How many places.
 
     Examples
     --------
     >>> side, x = np.array([[1.0], [0.0], [0.0]]), np.array([[5.0], [6.0], [7.0]])
-    >>> _correlation(side, x, np.array([[0, 1, 2]])).ravel().round(9).tolist()
-    [5.0, 6.0, 7.0]
+    >>> _correlation(side, x, np.array([[0, 1, 2]]), np.array([0, 2])).ravel().round(9).tolist()
+    [5.0, 7.0]
     """
     places = rounds.shape[1]
     P, D = sides.shape[1], X.shape[1]
-    out = np.zeros((places // 2 + 1, P, D), dtype=complex)
-    each = max(1, CHUNK // (places * (P + D)))
-    for first in range(0, len(rounds), each):
-        some = rounds[first : first + each]
-        one, other = (np.fft.rfft(columns[some], axis=1) for columns in (sides, X))
-        out += np.conj(one).transpose(1, 2, 0) @ other.transpose(1, 0, 2)
-    return np.fft.irfft(out, n=places, axis=0)
+    found = np.empty((steps.size, P, D))
+    # some columns of X at a time: arrays of all of them would be fetched from the system page by page
+    for columns in chunks(D, max(1, CHUNK // (places * P + 1))):
+        some = slice(columns.start, columns.stop)
+        out = np.zeros((places // 2 + 1, P, len(columns)), dtype=complex)
+        each = max(1, CHUNK // (places * (P + len(columns))))
+        for first in range(0, len(rounds), each):
+            rows = rounds[first : first + each]
+            one, other = (np.fft.rfft(values[rows], axis=1) for values in (sides, X[:, some]))
+            out += np.conj(one).transpose(1, 2, 0) @ other.transpose(1, 0, 2)
+        found[:, :, some] = np.fft.irfft(out, n=places, axis=0)[steps]
+    return found
 
 
 def _values(table: Table, model: Model, scores: FloatArray, shared: FloatArray) -> FloatArray:
@@ -279,7 +288,7 @@ def _values(table: Table, model: Model, scores: FloatArray, shared: FloatArray) 
     scores : array (draws, s, D)
     shared : array (draws, k, D)
     """
-    places, widths = table.places(model.left), table.terms.widths[list(model.left)]
+    places, widths = table.terms.places(model.left), table.terms.widths[list(model.left)]
     u, c = scores[:, :, places], model.half.T @ shared[:, :, places]
     draws, s, D = u.shape
     out = np.zeros((draws, len(widths)))

@@ -51,6 +51,14 @@ class Terms:
         """The number of terms."""
         return len(self.widths)
 
+    def places(self, chosen: Sequence[int]) -> IntArray:
+        """Return where the columns of some terms stand among those of all terms."""
+        some = np.asarray(chosen, dtype=np.intp)
+        widths = self.widths[some]
+        before = np.cumsum(widths) - widths
+        out: IntArray = np.repeat(self.starts[some] - before, widths) + np.arange(widths.sum())
+        return out
+
 
 def make_terms(blocks: Sequence[FloatArray], adjust: FloatArray | None = None) -> Terms:
     """Return an orthonormal basis for each block, free of a constant and of the adjusting columns.
@@ -118,11 +126,8 @@ def take_terms(terms: Terms, chosen: Sequence[int]) -> Terms:
     >>> take_terms(make_terms([np.arange(3.0), np.eye(3)]), [1]).widths.tolist()
     [2]
     """
-    picked = np.asarray(chosen, dtype=np.intp)
-    widths = terms.widths[picked]
-    places = [np.arange(terms.starts[t], terms.starts[t] + terms.widths[t]) for t in picked]
-    columns = np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
-    return Terms(terms.columns[:, columns], np.cumsum(widths) - widths, widths)
+    widths = terms.widths[np.asarray(chosen, dtype=np.intp)]
+    return Terms(terms.columns[:, terms.places(chosen)], np.cumsum(widths) - widths, widths)
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def test_observed_and_permuted_statistics_are_the_same_function(kind):
     for b, order in enumerate(_maps(n, 1, 3)):
         # permuted columns of the terms that are left, those of the model where they are
         columns = terms.columns.copy()
-        places = table.places(left)
+        places = table.terms.places(left)
         columns[:, places] = columns[order][:, places]
         there = make_table(replace(terms, columns=columns), None)
         model = fit_model(there, response, table.kept([0, 3]), left, together=True)

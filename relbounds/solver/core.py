@@ -17,8 +17,6 @@ from relbounds.solver.factors import Shared
 from relbounds.solver.grams import Folded, Grams
 from relbounds.solver.stack import Stack
 
-SLACKS = {name: part for part, name in enumerate(("u1", "u2", "xi", "f", "g", "s"))}
-MULTIPLIERS = {name: part for part, name in enumerate(("z1", "z2", "z3", "z4", "alpha", "lam"))}
 # From so many columns on products with loss rows take those that are the same but for their sign once.
 MANY_COLUMNS = 150
 # What may differ from direction to direction: a few columns, or all rows.
@@ -68,6 +66,14 @@ class Core:
         return self.p * norm + self.l * float(self.c.sum()) + np.abs(self.Lin).sum(axis=1)
 
 
+def _slack(part: int) -> property:
+    return property(lambda state: state.S[:, state.cuts[part]])
+
+
+def _multiplier(part: int) -> property:
+    return property(lambda state: state.Z[:, state.cuts[part]])
+
+
 @dataclass
 class State:
     """Primal and dual variables of many directions; every array but `v` is positive.
@@ -110,15 +116,14 @@ class State:
     lift: np.ndarray | float = 1.0
     metric: Shared | None = None
 
-    def __getattr__(self, name: str) -> np.ndarray:
-        """Return one part of the slacks or multipliers by its name."""
-        if name in SLACKS:
-            return self.S[:, self.cuts[SLACKS[name]]]
-        if name in MULTIPLIERS:
-            return self.Z[:, self.cuts[MULTIPLIERS[name]]]
-        if name == "t":
-            return 0.5 * (self.u1 + self.u2)
-        raise AttributeError(name)
+    u1, u2, xi, f, g, s = (_slack(part) for part in range(6))
+    z1, z2, z3, z4, alpha, lam = (_multiplier(part) for part in range(6))
+
+    @property
+    def t(self) -> np.ndarray:
+        """The moduli of the penalised variables."""
+        out: np.ndarray = 0.5 * (self.u1 + self.u2)
+        return out
 
     def take(self, keep: np.ndarray) -> State:
         """Return the state of some directions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,12 @@ class Factor:
         self.single = M.dtype == np.float32
         ridge = (RIDGE_SINGLE if self.single else RIDGE) * np.maximum(diagonal, floor)
         diagonal += ridge
-        self.parts = [_factor(one, own) for one, own in zip(M, ridge, strict=True)]
+        # the upper triangle by rows is a lower one by columns, the order of LAPACK, which factors it twice as fast
+        potrf = spotrf if self.single else dpotrf
+        self.parts = []
+        for one, own in zip(M, ridge, strict=True) if M.size else ():
+            factor, info = potrf(one.T, 1, 0)
+            self.parts.append(_raised(one, own, potrf) if info else factor)
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -56,14 +62,10 @@ class Factor:
         return x.transpose(0, 2, 1).astype(np.float64, copy=False)
 
 
-def _factor(M: np.ndarray, ridge: np.ndarray) -> np.ndarray:
-    """Return the factor of one matrix, raising its ridge as far as that takes."""
-    # the upper triangle by rows is a lower one by columns, the order of LAPACK, which factors it twice as fast
-    potrf = spotrf if M.dtype == np.float32 else dpotrf
-    if not M.size:
-        return M
-    factor, info = potrf(M.T, 1, 0)
-    times = 1.0
+def _raised(M: np.ndarray, ridge: np.ndarray, potrf: Callable[..., tuple[np.ndarray, int]]) -> np.ndarray:
+    """Return the factor of a matrix whose ridge is not enough, raised as far as that takes."""
+    times, info = 1.0, 1
+    factor = M
     while info and times < MOST_RIDGE:
         times *= 100.0
         M.flat[:: len(M) + 1] += 0.99 * times * ridge

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +29,8 @@ MOST_FOLDED = 20_000_000
 TELLING = 8
 # What a block of its own costs, and what putting one product in its place does, in rows of a matrix product.
 OWN, SCATTER = 4000, 70
+# Products of no more columns than this are put in their place one by one, in a single step.
+FEW_PLACES = 40
 # Products of columns that follow one another are put in their place together, unless there are more runs of them.
 MOST_RUNS = 6
 
@@ -258,16 +261,40 @@ def places_of(columns: np.ndarray) -> list[tuple[Any, Any]]:
     return [((whole[i], whole[j]), (own[i], own[j])) for i in range(len(own)) for j in range(i, len(own))]
 
 
-def runs_of_pairs(q: int) -> list[slice]:
+@lru_cache(maxsize=64)
+def runs_of_pairs(q: int) -> tuple[slice, ...]:
     """Return where the pairs of each of q columns with itself and the later ones stand among all pairs.
 
     Examples
     --------
     >>> runs_of_pairs(2)
-    [slice(0, 2, None), slice(2, 3, None)]
+    (slice(0, 2, None), slice(2, 3, None))
     """
     starts = np.cumsum([0, *range(q, 0, -1)]).tolist()
-    return [slice(first, last) for first, last in pairwise(starts)]
+    return tuple(slice(first, last) for first, last in pairwise(starts))
+
+
+@lru_cache(maxsize=64)
+def _places_of_pairs(q: int) -> np.ndarray:
+    out = np.empty((q, q), dtype=np.intp)
+    out[np.triu_indices(q)] = out.T[np.triu_indices(q)] = np.arange(q * (q + 1) // 2)
+    return out.ravel()
+
+
+def in_place(flat: np.ndarray, q: int) -> np.ndarray:
+    """Return the matrices (B, q, q) that have the products of all pairs (B, q (q + 1) / 2) in their upper triangles.
+
+    Examples
+    --------
+    >>> np.triu(in_place(np.array([[1.0, 2.0, 3.0]]), 2)).tolist()
+    [[[1.0, 2.0], [0.0, 3.0]]]
+    """
+    if q <= FEW_PLACES:
+        return flat.take(_places_of_pairs(q), axis=1, mode="clip").reshape(len(flat), q, q)
+    out = np.zeros((len(flat), q, q))
+    for i, run in enumerate(runs_of_pairs(q)):
+        out[:, i, i:] = flat[:, run]
+    return out
 
 
 def scaled(matrix: np.ndarray, by: np.ndarray) -> np.ndarray:
@@ -370,6 +397,8 @@ class Grams:
         if not self.kept:
             self.kept = sum(D[0, b.rows].size * b.first.size * 8 for b in self.blocks) <= KEPT_PAIRS
         q = self.matrix.shape[1]
+        if len(self.blocks) == 1 and self.blocks[0].columns.size == q:
+            return in_place(self._of(self.blocks[0], D), q)
         out = np.zeros((D.shape[0], q, q))
         self._put(D, out)
         return out
@@ -381,8 +410,7 @@ class Grams:
         for block in self.blocks:
             flat = self._of(block, D)
             if block.columns.size == out.shape[1]:
-                for i, run in enumerate(runs_of_pairs(out.shape[1])):
-                    out[:, i, i:] += flat[:, run]
+                out += in_place(flat, out.shape[1])
             else:
                 # there and back is several times quicker than adding in place
                 place = block.first * out.shape[1] + block.second

@@ -29,13 +29,16 @@ KEPT_BYTES = 31 * 2**20
 
 def residual_of(core: Core, at: State, d: np.ndarray, columns: Own | None) -> np.ndarray:
     """Return the dual residual: what stationarity in ``v`` still lacks."""
-    r = at.lam @ core.Lin
-    if isinstance(columns, Stack):
-        if columns.linear is not None:
-            r += columns.linear[columns.owner] * (at.lam @ core.l)[:, None]
-    elif columns is not None:
-        r[columns.each, columns.index] = columns.slopes * (at.lam @ core.l)[:, None]
-    r -= d
+    if core.p.size:
+        r = at.lam @ core.Lin
+        if isinstance(columns, Stack):
+            if columns.linear is not None:
+                r += columns.linear[columns.owner] * (at.lam @ core.l)[:, None]
+        elif columns is not None:
+            r[columns.each, columns.index] = columns.slopes * (at.lam @ core.l)[:, None]
+        r -= d
+    else:
+        r = -d
     if core.rows:
         r -= times_t(core, at.z4, columns)
     if core.a.size:
@@ -171,7 +174,7 @@ def _left_open(
     """
     norm = at.t @ core.pen
     scale, lack = np.ones(len(gap)), _lack(core, at, residual, norm)
-    square = dot(d, d)
+    square = dot(d, d) if budgeted else scale
     if not (budgeted and square.all()):
         return scale, gap, lack
     missing = np.minimum(-dot(residual, d) / square, MOST_MISSING)

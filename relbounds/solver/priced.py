@@ -8,7 +8,7 @@ import numpy as np
 
 from relbounds.errors import SolverError
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.core import Core, State, make_state, paid
+from relbounds.solver.core import Core, State, dot, make_state, paid
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Reduced, reduce
@@ -41,21 +41,19 @@ def accurate(
     core units; `constant` (B,) what it has beside.
     """
     beside, share = np.broadcast_to(constant, len(linear)), np.broadcast_to(accuracy, len(linear))
+    apart = bool(linear.any() or beside.any())
 
     def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         # what the products leave of the objective is its dual value
-        fixed = beside[at.which] + _dot(at.v, linear[at.which])
-        scale = 0.5 * (at.t @ core.pen) + at.price * np.abs(fixed)
+        scale = 0.5 * (at.t @ core.pen)
+        if apart:
+            scale += at.price * np.abs(beside[at.which] + dot(at.v, linear[at.which]))
         scale += at.price * paid(at.xi, at.prices(core)) if core.rows else 0.0
         small = share[at.which] * scale
         # what is then left of the residual is rounding, which no further step takes away
         return (gap <= small) & (lack <= small) | (gap <= STALLED * small)
 
     return enough
-
-
-def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.einsum("bi,bi->b", x, y)
 
 
 def priced_start(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relbounds.solver.grams import blocks_of, places_of, runs_of_pairs, scaled
+from relbounds.solver.grams import blocks_of, in_place, places_of, runs_of_pairs, scaled
 
 # With so many directions a problem on average, products of two columns are made once and serve all Gram matrices,
 # as long as there are no more of them than this.
@@ -254,10 +254,7 @@ class Stack:
         flat = np.empty((len(D), q * (q + 1) // 2))
         for p, begin, end in self._runs:
             np.matmul(D[begin:end], self.pairs[hard][p].T, out=flat[begin:end])
-        out = np.zeros((len(D), q, q))
-        for i, run in enumerate(runs_of_pairs(q)):
-            out[:, i, i:] = flat[:, run]
-        return out
+        return in_place(flat, q)
 
     def _matrix(self, hard: bool) -> np.ndarray:
         if not hard:

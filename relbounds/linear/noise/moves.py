@@ -19,7 +19,7 @@ IntArray = NDArray[np.intp]
 
 # Draws that share a stream of random numbers. A draw depends on its number alone, whatever is computed together.
 TOGETHER = 10
-# Maps of no more entries than this are remembered, for a few tests.
+# Maps of no more entries than this are remembered, for the tests of a fit: a teacher and its student ask for the same.
 MOST_REMEMBERED = 250_000
 # Clusters of one size that suffice to change places among themselves; fewer are joined with those of the next size. A
 # cluster that gets rows of a smaller one repeats them, which is exact only for values constant in clusters.
@@ -153,7 +153,7 @@ def maps_of(rows: Rows, seed: int, draws: range) -> IntArray:
     return _drawn(rows, seed, draws)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _remembered(n: int, seed: int, start: int, stop: int) -> IntArray:
     """Return maps that tests of other terms of the same observations ask for, too."""
     found = _drawn(Rows(n), seed, range(start, stop))

@@ -69,6 +69,8 @@ LOOKED = 500
 AT_ONCE = 50
 # Numbers of one round of draws. After each a term may be given up, so p-values of such terms depend on it.
 ROUND = 6_000_000
+# Numbers of permuted columns that statistics are made of at a time, so that they stay in the processor's cache.
+CACHED = 60_000
 # Terms that are drawn together, of one width: fixed, so that the pieces of work do not depend on the number of workers.
 PIECE = 5
 
@@ -419,9 +421,16 @@ def moved_values(columns: FloatArray, loads: Loads, maps: IntArray) -> FloatArra
     >>> moved_values(make_terms([y.astype(float)]).columns, loads, np.arange(6)[None]).round(3)
     array([2.449])
     """
-    draws, n = maps.shape
-    w, s = columns.shape[1], len(loads.mean)
-    X = np.ascontiguousarray(columns.T)[:, maps]
+    n, w = columns.shape
+    own = np.ascontiguousarray(columns.T)
+    step = max(1, CACHED // (n * w))
+    return np.concatenate([_moved(own[:, maps[i : i + step]], loads) for i in range(0, len(maps), step)])
+
+
+def _moved(X: FloatArray, loads: Loads) -> FloatArray:
+    """Return the statistic of a term whose columns in some draws are given, (w, draws, n)."""
+    w, draws, n = X.shape
+    s = len(loads.mean)
     flat = X.reshape(w * draws, n)
     u = (flat @ loads.residuals).reshape(w, draws, s)
     c = (flat @ loads.cross.reshape(n, -1)).reshape(w, draws, s, -1)

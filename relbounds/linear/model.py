@@ -17,7 +17,7 @@ from relbounds.linear.families.family import Prediction
 from relbounds.linear.families.rows import Answers, FloatArray, ModelKind, Rows
 from relbounds.linear.merging import MergedRows, merge
 from relbounds.linear.plain import plain_columns, plain_model
-from relbounds.solver.columns import Columns, new_columns
+from relbounds.solver.columns import Columns, new_columns, put_columns
 from relbounds.solver.model import Model
 
 
@@ -187,20 +187,24 @@ class Spec:
             return tuple(c * self.n_features + k for c in range(self.sizes.classes))
         return tuple(function.start + k for function in self.functions)
 
-    def change(self, part: str, k: int, column: FloatArray) -> Columns:
-        """Return what changes in the program when the k-th column of a part has other values."""
-        where = self.variables(part, k)
+    def change(self, part: str, columns: Sequence[int], values: FloatArray) -> Columns:
+        """Return what changes in the program when some columns of a part have other values (n, k)."""
         if part == "regular":
-            G = plain_columns(self.rows, column[None, :])
+            where, G = self.places(columns), plain_columns(self.rows, values.T)
             # without a price for free slack the loss rows are hard rows
             return new_columns(where, G[:, :0], self._hard(G)) if self.hard else new_columns(where, G)
-        values = column[self.rows.sample]
-        G = np.zeros((len(self.functions), len(self.rows)))
-        for f, function in enumerate(self.functions):
-            G[f, function.rows] = values[function.rows]
-        linear = G @ self.rows.weight
-        A = self._hard(G, G)
-        return new_columns(where, G[:, :0] if self.hard else G, A, linear)
+        G = np.zeros((len(self.functions), len(columns), len(self.rows)))
+        for own, function in zip(G, self.functions, strict=True):
+            own[:, function.rows] = values[self.rows.sample[function.rows]].T
+        G = G.reshape(-1, len(self.rows))
+        where = np.array([function.start + k for function in self.functions for k in columns], dtype=np.intp)
+        return new_columns(where, G[:, :0] if self.hard else G, self._hard(G, G), G @ self.rows.weight)
+
+    def with_values(self, part: str, values: FloatArray) -> Spec:
+        """Return the same program with other values (n, k) in all columns of a part; no rows may be merged."""
+        assert self.merged.of is None
+        model = put_columns(self.model, self.change(part, range(values.shape[1]), values))
+        return replace(self, model=model, Z=values if part == "privileged" else self.Z)
 
     def changes(self, columns: Sequence[int], values: FloatArray) -> Columns:
         """Return the same for several columns of the regular part, without correcting functions.

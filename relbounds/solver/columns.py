@@ -78,7 +78,7 @@ class Columns:
 
 
 def new_columns(
-    variables: Sequence[int],
+    variables: Sequence[int] | np.ndarray,
     G: np.ndarray,
     A: np.ndarray | None = None,
     linear: np.ndarray | None = None,

@@ -165,7 +165,7 @@ def test_permuted_privileged_features_are_probed_in_every_function():
     design = small_design("ordinal")
     spec = build_slack(design, ModelKind(slack=True, residual=3.0))
     values = np.random.default_rng(1).permutation(design.Z[:, 1])
-    change = spec.change("privileged", 1, values)
+    change = spec.change("privileged", [1], values[:, None])
     from relbounds.solver.columns import put_columns
 
     other = build_slack(
@@ -184,9 +184,9 @@ def test_permuted_privileged_features_are_probed_in_every_function():
     for name in ("G", "A", "linear"):
         np.testing.assert_allclose(getattr(model, name), getattr(other.model, name), atol=1e-12)
     assert len(change.variables) == 2
-    regular = spec.change("regular", 0, design.X[::-1, 0])
+    regular = spec.change("regular", [0], design.X[::-1, :1])
     assert regular.variables == (0,)
-    hard = build_slack(design, ModelKind(slack=True)).change("regular", 0, design.X[::-1, 0])
+    hard = build_slack(design, ModelKind(slack=True)).change("regular", [0], design.X[::-1, :1])
     assert hard.A is not None and np.abs(hard.A).sum() > 0
 
 
@@ -213,7 +213,7 @@ def test_probes_of_several_variables_are_certified(residual, tolerance, delta, s
         rows = np.arange(0, spec.model.a.size, 3) if shared == "some rows" else None
         without = leave_out(tope, every, rows) if shared else None
         changes = [
-            spec.change(part, k, rng.permutation(columns[:, k]))
+            spec.change(part, [k], rng.permutation(columns[:, k])[:, None])
             for k in rng.integers(columns.shape[1], size=8)
         ]
         for change, found in zip(changes, push_changes(tope, changes, "auto", without), strict=True):

@@ -68,7 +68,7 @@ ENTRIES = 1_000_000
 MOST_REMEMBERED = 1_000_000
 # Best models of refits that are measured one by one are found so many at a time, if a program has no more entries than
 # this, or with very many columns fewer, as all entries allow; that leaves two processes something to share.
-AT_A_TIME, SMALL = 10, 60_000
+AT_A_TIME, SMALL = 20, 60_000
 FEW_AT_A_TIME, ALL_ENTRIES = 5, 4_000_000
 
 
@@ -88,7 +88,7 @@ def refit_each(evidence: Evidence, values: Sequence[FloatArray], part: str) -> l
     """
     known = evidence.memory.answers
     keys = [("refit", part, hash(columns.tobytes())) for columns in values]
-    specs = [build_any(with_columns(evidence.design, one, part), evidence.spec.kind) for one in values]
+    specs = [_with_values(evidence, one, part) for one in values]
     found: dict[int, Solution] = {i: known[key] for i, key in enumerate(keys) if key in known}
     new = [i for i in range(len(values)) if i not in found]
     # noise is seen to three digits: a support that is exact, or a simplex for the last digits, would show nothing
@@ -99,6 +99,14 @@ def refit_each(evidence: Evidence, values: Sequence[FloatArray], part: str) -> l
         if values[i].size <= MOST_REMEMBERED:
             known[keys[i]] = solution
     return [_refit_of(evidence, spec, found[i]) for i, spec in enumerate(specs)]
+
+
+def _with_values(evidence: Evidence, values: FloatArray, part: str) -> Spec:
+    """Return the program with other values of a part's columns."""
+    spec = evidence.spec
+    if spec.functions and spec.merged.of is None:
+        return spec.with_values(part, values)
+    return build_any(with_columns(evidence.design, values, part), spec.kind)
 
 
 def _refit_of(evidence: Evidence, spec: Spec, solution: Solution) -> Refit:

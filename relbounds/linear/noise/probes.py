@@ -37,7 +37,7 @@ from relbounds.solver.changes import (
     widened,
     widened_index,
 )
-from relbounds.solver.columns import Columns, join_columns, put_columns, stack_columns
+from relbounds.solver.columns import Columns, put_columns, stack_columns
 from relbounds.solver.copies import fit_for_changes
 from relbounds.solver.hard_rows import near_hard_rows
 from relbounds.solver.polytope import Polytope, Ranges
@@ -289,7 +289,8 @@ def _probe(task: Sequence[tuple[int, range]], shared: tuple) -> list[list[Ranges
             place, rng = _pick(options.seed, source.part, draw, len(columns))
             order = rng.permutation(len(source.columns))
             rng.integers(1)
-            change = source.spec.change(source.part, columns[place], source.columns[order, columns[place]])
+            own = [columns[place]]
+            change = source.spec.change(source.part, own, source.columns[np.ix_(order, own)])
             changes[-1].append(replace(change, index=source.place[change.index]))
     if isinstance(without, Gone):
         model = polytope.model
@@ -338,8 +339,8 @@ def _probe_term(draw: int, shared: tuple[Source, DesignTerm, Asked]) -> tuple[fl
     source, term, row = shared
     rng = stream(source.options.seed, STREAM[source.part], draw)
     order = rng.permutation(len(source.columns))
-    changes = [source.spec.change(source.part, k, source.columns[order, k]) for k in term.columns]
-    model = put_columns(source.polytope.model, join_columns(changes))
+    change = source.spec.change(source.part, term.columns, source.columns[np.ix_(order, term.columns)])
+    model = put_columns(source.polytope.model, change)
     polytope = replace(source.polytope, model=model, active=None)
     most = greatest(polytope, row, source.options.solver)
     return (0.0, most) if math.isnan(most) else (least(polytope, row, source.options.solver), most)

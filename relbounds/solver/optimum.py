@@ -15,7 +15,7 @@ from relbounds.solver.few_columns import model_with
 from relbounds.solver.few_each import fit_paths, fit_priced, fits_each
 from relbounds.solver.model import Model
 from relbounds.solver.polytope import Polytope
-from relbounds.solver.priced import accurate, priced_core, priced_start
+from relbounds.solver.priced import OTHER, WARM, accurate, priced_core, priced_start
 from relbounds.solver.pricing import (
     Found,
     Problems,
@@ -249,7 +249,8 @@ def fit_weighted(
         return fit_few(model, Problems(each, prices), _on_columns(model, each, prices), gap)
     if near is not None and linear is None and model.h.size >= MANY:
         return _weighted_near(model, each, prices, gap, near)
-    return _weighted(model, each, prices, gap, linear)[0]
+    beside = near if linear is None else None
+    return _weighted(model, each, prices, gap, linear, near=beside, warm=OTHER)[0]
 
 
 def _weighted_near(
@@ -263,7 +264,7 @@ def _weighted_near(
         some, held = rows.active, np.where(rows.linear, prices[left], 0.0)
         fewer = replace(model, G=model.G[some], h=model.h[some], c=model.c[some])
         linear, constant = model.linear - held @ model.G, held @ model.h
-        found = _weighted(fewer, each[left], prices[left][:, some], gap, linear, constant)[0]
+        found = _weighted(fewer, each[left], prices[left][:, some], gap, linear, constant, near, warm=OTHER)[0]
         out[left] = found
         margin = np.where(prices[left] > 0, found @ model.G.T - model.h, 0.0)
         left = left[rows.join(margin)]
@@ -290,6 +291,7 @@ def _weighted(
     constant: np.ndarray | None = None,
     near: np.ndarray | None = None,
     precise: bool = False,
+    warm: float = WARM,
 ) -> Found:
     """Return the optimal variables for each row of prices, and the multipliers of loss rows and hard rows."""
     reduced = priced_core(replace(model, c=prices.max(axis=0, initial=0.0)))
@@ -306,7 +308,9 @@ def _weighted(
     for first in range(0, len(prices), step):
         here = slice(first, first + step)
         B = len(own[here])
-        start = priced_start(core, reduced, each[here], np.full(B, 0.5), np.full(B, np.inf), own[here], near)
+        start = priced_start(
+            core, reduced, each[here], np.full(B, 0.5), np.full(B, np.inf), own[here], near, warm
+        )
         states = interior.solve(
             core,
             -each[here, None] * slopes[here],

@@ -20,8 +20,9 @@ from relbounds.solver.tolerances import STALLED
 # steps lead away from them first; a problem whose norm has a budget is close to its answer from the beginning.
 FAR, NEAR = 10.0, 0.5
 # From a model near the answer the first gap is this share of its objective: from nearer to the walls it takes more
-# steps, not fewer. Hard rows keep at least this share of their room.
-WARM, ROOM = 0.5, 1e-2
+# steps, not fewer; as many times of it where the model is that of other data. Hard rows keep at least this share of
+# their room.
+WARM, OTHER, ROOM = 0.5, 2.0, 1e-2
 
 
 def priced_core(model: Model) -> Reduced:
@@ -64,6 +65,7 @@ def priced_start(
     budget: np.ndarray,
     own: np.ndarray | None = None,
     near: np.ndarray | None = None,
+    warm: float = WARM,
 ) -> State:
     """Return a start for problems in which loss and norm have a price instead of a budget.
 
@@ -79,6 +81,8 @@ def priced_start(
         Prices of the loss rows where these differ by problem.
     near : ndarray, shape (q,), optional
         A model likely to be near the answer to a problem without a budget: it starts there.
+    warm : float, optional
+        The first gap there, as a share of the objective: `WARM`, or `OTHER` for a model of other data.
     """
     B, s = price.size, core.pen.size
     model = reduced.polytope.model
@@ -112,7 +116,7 @@ def priced_start(
         v = toward(core, v, np.repeat(reduced.into(near)[None, :], B, axis=0))
         margin = v @ core.G.T - core.h
         spent = norm_price * (np.abs(v[:, :s]) @ core.pen) + paid(np.maximum(-margin, 0.0), cost)
-        mu = np.where(spent > 0, np.minimum(mu, WARM * spent / core.count), mu)
+        mu = np.where(spent > 0, np.minimum(mu, warm * spent / core.count), mu)
     return _state_at(core, v, margin, mu, price, norm_price, budget, own)
 
 

@@ -199,7 +199,7 @@ def teach(design: Design, options: Options, plain: Tuning) -> Student:
     able = not teacher.no_relation and is_able(teacher.tuning.score, design)
     slacks = teacher.spec.slacks(teacher.solution.v)
     weights = teacher_weights(slacks, design.family) if able else np.ones(len(slacks))
-    lesson = Lesson(teacher.tuning if able else None, weights)
+    lesson = Lesson((teacher.tuning, teacher.solution.v) if able else None, weights)
     return Student(teacher, able, weights, tune_student(design, lesson, options, plain))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.model import Spec
 from relbounds.solver import predictor_corrector as interior
-from relbounds.solver.core import Core, State, make_state
+from relbounds.solver.core import Core, State, dot, make_state
 from relbounds.solver.engines.batch import chunk_size
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import reduce
@@ -94,8 +94,8 @@ def fit_held_out(spec: Spec, sample_fold: NDArray[np.intp], trials: Trials, gap:
         def enough(
             at: State, left: np.ndarray, lack: np.ndarray, some: Trials = some, cost: FloatArray = cost
         ) -> np.ndarray:
-            scale = 0.5 * (at.t @ core.pen) + some.C[at.which] * np.abs(_dot(at.v, cost[at.which]))
-            scale += _dot(at.xi, at.z3 + at.z4) if core.h.size else 0.0
+            scale = 0.5 * (at.t @ core.pen) + some.C[at.which] * np.abs(dot(at.v, cost[at.which]))
+            scale += dot(at.xi, at.z3 + at.z4) if core.h.size else 0.0
             return (left <= gap * scale) & (lack <= gap * scale)
 
         never = np.full(some.C.size, -1.0)
@@ -114,10 +114,6 @@ def _inner(spec: Spec) -> FloatArray:
         np.linspace(-0.5, 0.5, k) if k > 1 else 0.0
     )
     return v
-
-
-def _dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.einsum("bi,bi->b", x, y)
 
 
 def _start(

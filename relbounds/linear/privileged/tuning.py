@@ -20,7 +20,7 @@ from relbounds.parallel import run
 from relbounds.progress import stage
 from relbounds.solver.copies import copies
 from relbounds.solver.model import make_model
-from relbounds.solver.optimum import fit_folds
+from relbounds.solver.optimum import fit_folds, fit_weighted
 
 # Weights of the privileged features' norm to choose from, beside 1.
 GAMMAS = (0.1, 1.0, 10.0)
@@ -109,9 +109,9 @@ def _without_copies(dealt: Dealt) -> Dealt:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a teacher says: how it was tuned (None where it is not listened to), and the weights of all rows."""
+    """What a teacher says: how it was tuned and its variables (None where it is not listened to), and rows' weights."""
 
-    teacher: Tuning | None
+    teacher: tuple[Tuning, FloatArray] | None
     weights: FloatArray
 
 
@@ -154,18 +154,20 @@ def tune_student(design: Design, lesson: Lesson, options: Options, plain: Tuning
     return Compared(tuning, float(plain.score or 0.0), float(best["se"]))
 
 
-def _lessons(dealt: Dealt, teacher: Tuning | None) -> list[FloatArray]:
+def _lessons(dealt: Dealt, teacher: tuple[Tuning, FloatArray] | None) -> list[FloatArray]:
     """Return the weights that each fold's own teacher gives; held-out rows have none."""
-    design, fold, numbers = dealt.design, dealt.fold, dealt.numbers
+    design, numbers = dealt.design, dealt.numbers
+    left = np.array([dealt.fold != f for f in numbers])
     if teacher is None:
-        return [(fold != f).astype(float) for f in numbers]
-    spec = build(design.privileged_design(), teacher.kind, merged=False)
-    weights = design.weights
-    shares = np.array([dealt.rate * weights[fold != f].sum() / weights.sum() for f in numbers])
-    trials = Trials(np.array(numbers), teacher.C / shares, np.ones(len(numbers)))
+        return list(left.astype(float))
+    tuning, best = teacher
+    spec = build(design.privileged_design(), tuning.kind, merged=False)
+    # C prices one row; with fewer rows the same balance of norm and loss needs a larger C
+    shares = dealt.rate * (left @ design.weights) / design.weights.sum()
+    prices = spec.model.c * left[:, spec.rows.sample]
+    models = fit_weighted(spec.model, tuning.C / shares, prices, LESSON, near=best)
     return [
-        teacher_weights(spec.slacks(v), design.family) * (fold != f)
-        for f, v in zip(numbers, fit_held_out(spec, fold, trials, LESSON), strict=True)
+        teacher_weights(spec.slacks(v), design.family) * own for v, own in zip(models, left, strict=True)
     ]
 
 

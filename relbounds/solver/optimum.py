@@ -264,7 +264,9 @@ def _weighted_near(
         some, held = rows.active, np.where(rows.linear, prices[left], 0.0)
         fewer = replace(model, G=model.G[some], h=model.h[some], c=model.c[some])
         linear, constant = model.linear - held @ model.G, held @ model.h
-        found = _weighted(fewer, each[left], prices[left][:, some], gap, linear, constant, near, warm=OTHER)[0]
+        found = _weighted(fewer, each[left], prices[left][:, some], gap, linear, constant, near, warm=OTHER)[
+            0
+        ]
         out[left] = found
         margin = np.where(prices[left] > 0, found @ model.G.T - model.h, 0.0)
         left = left[rows.join(margin)]

@@ -23,7 +23,7 @@ from relbounds.solver.open_ends import Found, Glance, Likely, first_of, likelies
 from relbounds.solver.own_columns import MOST_FOR_FEW, MOST_OF_USE, Few, close_columns, middle_of, narrowed
 from relbounds.solver.race import Race
 from relbounds.solver.stack import Stack
-from relbounds.solver.starts import room_of, strictly
+from relbounds.solver.starts import apart, room_of, strictly
 from relbounds.solver.tolerances import NO_LOSS, TOUCHING
 
 # Entries of one array of a run of directions: with more the arrays of an iteration leave the cache. Where there are
@@ -146,7 +146,7 @@ def push_refitted(
         at = v[some] * (0.5 + 0.5 * B[some, :1] / penalty[some, None]) if hard else v[some]
         chosen = stack if some.size == P else stack.take(some)
         whole = _whole(core, chosen, (p, l, B[some]), hard)
-        at = _apart(*whole, at, best.begin)
+        at = apart(whole[0], at, best.begin, whole[1])
         inside = strictly(whole[0], at, whole[1])
         out.good[some[~inside]] = False
         if inside.any():
@@ -174,25 +174,6 @@ def push_refitted(
                     moving[:] = True
             moved = _push_sets(out, here, sets, moving, d, known)
             active[np.ix_(here, reduced.rows)] = True if hard else moved
-    return out
-
-
-def _apart(core: Core, stack: Stack, v: np.ndarray, begin: np.ndarray) -> np.ndarray:
-    """Return the points, those that touch hard rows moved toward `begin` as far as half of the room allows."""
-    touching = np.flatnonzero(~strictly(core, v, stack))
-    if not touching.size:
-        return v
-    core, stack = _some(core, stack, touching)
-    rooms = []
-    for point in (v[touching], np.tile(begin, (touching.size, 1))):
-        room, _, g = room_of(core, point, stack)
-        rooms.append(np.hstack([room, g]))
-    here, there = rooms
-    with np.errstate(all="ignore"):
-        limit = np.where(there < 0, np.maximum(here, 0.0) / (np.maximum(here, 0.0) - there), 1.0)
-    step = 0.5 * np.min(limit, axis=1, keepdims=True)
-    out = v.copy()
-    out[touching] += step * (begin - v[touching])
     return out
 
 

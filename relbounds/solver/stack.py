@@ -214,8 +214,7 @@ class Stack:
         """Return the same, block by block."""
         out = np.zeros((len(D), q, q))
         for part in blocks:
-            own = part.matrix[self.owner]
-            product = np.matmul(own * D[:, None, part.rows], own.transpose(0, 2, 1))
+            product = self.by_half(D[:, part.rows], part.matrix)
             for whole, few in part.places:
                 out[:, *whole] += product[:, *few]
         return out

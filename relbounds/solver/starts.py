@@ -12,6 +12,7 @@ from relbounds.solver.columns import Columns
 from relbounds.solver.core import Core, Own, State, budget_terms, make_state, paid, times
 from relbounds.solver.polytope import Polytope
 from relbounds.solver.reduced import Duals, Reduced, reduce, relaxed
+from relbounds.solver.stack import Stack
 from relbounds.solver.tolerances import EMPTY, FINE, PROOF, ROOMY, ROUNDING, THIN
 
 
@@ -99,7 +100,7 @@ def find_inside(
 def descend(
     core: Core,
     v: np.ndarray,
-    columns: Columns | None,
+    columns: Own | None,
     begun: State | None = None,
     seen: list[State] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, State]:
@@ -111,32 +112,36 @@ def descend(
     """
     k = int(np.argmax(core.l))
     room, _, _ = room_of(core, v, columns)
-    limit = core.B[k]
-    big = core.B.copy()
-    size = max(abs(float(limit)), EMPTY * float(core.spending[k]))
-    big[k] = limit + 2.0 * float(np.max(-room[:, k], initial=0.0)) + max(size, float(core.spending[k]))
+    limit = np.broadcast_to(core.B[..., k], len(v))
+    least = EMPTY * float(core.spending[k])
+    size = np.maximum(np.abs(limit), least)
+    most = limit + 2.0 * float(np.max(-room[:, k], initial=0.0)) + np.maximum(size, float(core.spending[k]))
+    big = np.array(np.broadcast_to(core.B, (len(v), core.p.size)))
+    big[:, k] = most
     wide = replace(core, B=big)
     cost = np.tile(core.Lin[k], (len(v), 1))
-    if columns is not None:
+    if isinstance(columns, Stack):
+        if columns.linear is not None:
+            cost += core.l[k] * columns.linear[columns.owner]
+    elif columns is not None:
         cost[columns.each, columns.index] = core.l[k] * columns.slopes
     start = _at_the_top(core, wide, v, columns, cost, k) if begun is None else begun
 
     def enough(at: State, gap: np.ndarray, lack: np.ndarray) -> np.ndarray:
         if seen is not None:
             seen.append(at.take(np.arange(len(at.v))))
-        over = big[k] - at.s[:, k] - limit
+        over = (most - limit)[at.which] - at.s[:, k]
         return (-over >= gap) & (over < 0) | (over - 2 * (gap + lack) > 0)
 
-    tolerance = np.full(len(v), 0.1 * THIN * size)
-    found = interior.solve(wide, -cost, start, tolerance, columns=columns, stop=enough)
-    left = limit - (big[k] - found.s[:, k])
+    found = interior.solve(wide, -cost, start, 0.1 * THIN * size, columns=columns, stop=enough)
+    left = limit - (most - found.s[:, k])
     multipliers = found.lam
     multipliers[:, k] += 1.0
     return found.v, left / size, found
 
 
 def _at_the_top(
-    core: Core, wide: Core, v: np.ndarray, columns: Columns | None, cost: np.ndarray, k: int
+    core: Core, wide: Core, v: np.ndarray, columns: Own | None, cost: np.ndarray, k: int
 ) -> State:
     """Return states at points from which the loss, budget `k` at these costs, is made smaller."""
     s = core.pen.size
@@ -163,6 +168,26 @@ def strictly(core: Core, v: np.ndarray, columns: Own | None) -> np.ndarray:
     room, _, g = room_of(core, v, columns)
     enough = np.min(room - ROOMY * np.abs(core.B), axis=1) > 0
     return enough & (np.min(g, axis=1, initial=np.inf) > ROOMY)
+
+
+def apart(core: Core, v: np.ndarray, begin: np.ndarray, columns: Own | None) -> np.ndarray:
+    """Return the points, those that touch hard rows moved toward `begin` as far as half of the budgets' room allows.
+
+    A best model touches some hard rows, and the budgets of a set around it leave room to step away from them.
+    """
+    touching = ~strictly(core, v, columns)
+    if not touching.any():
+        return v
+    rooms = []
+    for point in (v, np.broadcast_to(begin, v.shape)):
+        room, _, g = room_of(core, point, columns)
+        rooms.append(np.hstack([room, g]))
+    here, there = rooms
+    with np.errstate(all="ignore"):
+        limit = np.where(there < 0, np.maximum(here, 0.0) / (np.maximum(here, 0.0) - there), 1.0)
+    step = np.where(touching, 0.5 * np.min(limit, axis=1), 0.0)
+    out: np.ndarray = v + step[:, None] * (begin - v)
+    return out
 
 
 @dataclass(frozen=True)
@@ -255,6 +280,10 @@ def prepare(polytope: Polytope) -> Ready:
     if scaled is not None:
         return Ready(polytope, reduced, scaled[0], float(thinness(reduced.core, scaled, None)[0]), True)
     wide = known_inside(reduced)
+    if wide is not None and (reduced.core.B > 0).all():
+        moved = apart(reduced.core, v, wide, None)
+        if strictly(reduced.core, moved, None)[0]:
+            return Ready(polytope, reduced, moved[0], float(thinness(reduced.core, moved, None)[0]), True)
     if wide is not None:
         inside, room, state = descend(reduced.core, wide[None, :], None)
         duals = reduced.duals(state.z4, state.alpha, state.lam)

@@ -75,10 +75,15 @@ def test_models_that_are_not_alike_are_fitted_one_by_one(monkeypatch):
     assert seen == [first, other]
 
 
-def sets_of(residual, part):
+def sets_of(residual, part, noise=None):
     """Return the equivalent models of four programs that use features."""
-    several = specs(residual, part, share=0.1, first=1, noise=0.3)
-    return [equivalent_models(one, fit_baseline(one.model, 20.0), 0.1, "split") for one in several]
+    if np.isinf(residual):
+        several = specs(residual, part, share=0.1, first=2, noise=0.1 if noise is None else noise)
+    else:
+        several = specs(residual, part, share=0.1, first=1, noise=0.3)
+    best = [fit_baseline(one.model, 20.0) for one in several]
+    assert min(one.penalty for one in best) > 1
+    return [equivalent_models(one, v, 0.1, "split") for one, v in zip(several, best, strict=True)]
 
 
 def both_ways(model):
@@ -101,14 +106,44 @@ def test_the_largest_values_of_alike_sets_are_those_of_linprog(residual, part):
         assert max(tope.excess_of(v) for v in one.seen) <= 1e-9 * tope.size
 
 
+@pytest.mark.parametrize("residual", [np.inf, 2.0])
+@pytest.mark.parametrize("part", ["X", "Z"])
+def test_what_alike_sets_need_at_least_is_that_of_linprog(residual, part):
+    topes = sets_of(residual, part)
+    d = both_ways(topes[0].model)
+    # directions against what the best models use
+    against = np.array([d @ tope.start < -1e-9 for tope in topes])
+    found = push_alike(topes, d, 1e-6, against=against, count=3)
+    for tope, one, some in zip(topes, found, against, strict=True):
+        least = max(-plain_max(tope, direction) for direction in d[some])
+        assert one.least == pytest.approx(max(least, 0.0), abs=2e-6 * tope.size)
+        assert one.value == pytest.approx(max(plain_max(tope, direction) for direction in d), rel=2e-2)
+    assert max(one.least for one in found) > 0.1 * topes[0].size
+
+
+def test_sets_without_loss_are_pushed_in_the_same_run():
+    """What keeps every row with nothing to spare lies at the edge of its set: a point inside is sought for all."""
+    topes = sets_of(np.inf, "X", noise=0.0)
+    lossless = [tope.loss < 1e-6 for tope in topes]
+    assert any(lossless) and not all(lossless)
+    d = both_ways(topes[0].model)[[0, 1, 2, 3]]
+    for tope, one in zip(topes, push_alike(topes, d, 1e-6), strict=True):
+        assert one.value == pytest.approx(max(plain_max(tope, x) for x in d), abs=1e-4 * tope.size)
+
+
 def test_sets_that_are_not_alike_are_not_pushed_in_one_run():
     first, second, *_ = sets_of(2.0, "Z")
     d = both_ways(first.model)
     other = replace(second, model=replace(second.model, c=2.0 * second.model.c))
-    assert push_alike([first, other], d, 1e-6) is None
-    assert push_alike([first], d, 1e-6) is None
-    # a start on the edge of its set leaves no room
-    assert push_alike([first, replace(second, loss=0.5 * second.loss)], d, 1e-6) is None
+    assert push_alike([first, other], d, 1e-6) == [None, None]
+    assert push_alike([first], d, 1e-6) == [None]
+    # a set without any model, beside one that has some
+    there, none = push_alike(
+        [first, replace(second, loss=0.5 * second.loss, norm=0.1 * second.norm)], d, 1e-6
+    )
+    assert none is None and there.value == pytest.approx(
+        push_alike([first, second], d, 1e-6)[0].value, rel=1e-6
+    )
 
 
 def test_gram_matrices_of_blocks_are_those_of_all_rows():

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from problems import FAMILIES, KINDS, plain_baseline, random_model
 
-from relbounds.solver import optimum
+from relbounds.solver import optimum, predictor_corrector
 from relbounds.solver.optimum import fit_baseline, fit_folds, fit_path, fit_weighted
 from relbounds.solver.priced import priced_core
 from relbounds.solver.smallest import smallest_C
@@ -129,3 +129,19 @@ def test_copies_share_their_weight_where_a_simplex_is_asked_too(seed):
     found = optimum._by_simplex(copied, priced_core(copied), C, rounded)
     assert found.certified <= 1e-9
     np.testing.assert_allclose(found.v[:3], found.v[:3].mean(), atol=1e-6 * np.abs(found.v).max())
+
+
+@pytest.mark.parametrize(
+    ("order", "kind", "seed", "factor"),
+    [("explicit", "separable", 8, 1e4), ("implicit", "scales", 10, 30.0), ("implicit", "scales", 10, 1e3)],
+)
+def test_no_run_goes_on_where_nothing_is_left_to_gain(monkeypatch, order, kind, seed, factor):
+    """Rounding may leave more of a residual than is asked for, and long steps may jam at a wall."""
+    steps = []
+    before = predictor_corrector._advance
+    monkeypatch.setattr(predictor_corrector, "_advance", lambda *all_: steps.append(1) or before(*all_))
+    model = random_model(seed, "ordinal", order, kind)
+    C = factor * smallest_C(model)
+    solution = fit_baseline(model, C)
+    assert len(steps) < 0.5 * predictor_corrector.MOST
+    assert solution.certified <= 1e-5

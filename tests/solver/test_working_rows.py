@@ -46,7 +46,9 @@ def test_fewer_rows_are_worked_on(monkeypatch):
     model, C = problem(1)
     seen = []
     before = optimum._weighted
-    monkeypatch.setattr(optimum, "_weighted", lambda m, *rest: seen.append(m.h.size) or before(m, *rest))
+    monkeypatch.setattr(
+        optimum, "_weighted", lambda m, *rest, **more: seen.append(m.h.size) or before(m, *rest, **more)
+    )
     fit_weighted(model, C, model.c * np.linspace(0.9, 1.1, 3)[:, None], near=fit_baseline(model, C).v)
     assert seen
     assert max(seen) < 0.8 * model.h.size

@@ -325,17 +325,19 @@ def _least_of_terms(
 def values_in_each(refits: Sequence[Refit], rows: Sequence[Asked], solver: str) -> list[BlockValues]:
     """Return the largest greatest and the largest least relevance of some rows in each of several refits."""
     out = []
-    for found, known in zip(refits, _largest_alike(refits, rows, solver), strict=True):
-        most, seen = largest_in(found, rows, solver) if known is None else known
-        out.append(BlockValues(most, largest_least_in(found, rows, solver, seen)))
+    for found, known in zip(refits, _values_alike(refits, rows, solver), strict=True):
+        if known is None:
+            most, seen = largest_in(found, rows, solver)
+            known = BlockValues(most, largest_least_in(found, rows, solver, seen))
+        out.append(known)
     return out
 
 
-def _largest_alike(
+def _values_alike(
     refits: Sequence[Refit], rows: Sequence[Asked], solver: str
-) -> Sequence[tuple[float, FloatArray] | None]:
-    """Return what :func:`largest_in` does where small models are pushed in one run; None for the others."""
-    out: list[tuple[float, FloatArray] | None] = [None] * len(refits)
+) -> Sequence[BlockValues | None]:
+    """Return the same where small models are pushed in one run; None for the others."""
+    out: list[BlockValues | None] = [None] * len(refits)
     used = [i for i, one in enumerate(refits) if one.polytope is not None]
     functionals = [f for row in rows for f in row.functionals]
     if find_engine(solver).name != "batch" or not used or not functionals:
@@ -345,11 +347,29 @@ def _largest_alike(
     topes = [one.polytope for one in refits if one.polytope is not None]
     directions = directions_of(functionals, topes[0].model.q)
     tops = [_tops(functionals, screen(tope, refits[i].solution)) for tope, i in zip(topes, used, strict=True)]
+    needed = [_needed_in(refits[i], rows) for i in used]
+    against = [_against(functionals, refits[i], own) for i, own in zip(used, needed, strict=True)]
     count = AHEAD if _are_single(functionals) else None
-    found = push_alike(topes, directions, EXACT, top=np.array(tops), count=count, near=NEAR)
-    for i, one in zip(used, found or (), strict=False):
-        out[i] = max(one.value, 0.0), one.seen
+    found = push_alike(
+        topes, directions, EXACT, top=np.array(tops), against=np.array(against), count=count, near=NEAR
+    )
+    for i, one, tope, own in zip(used, found, topes, needed, strict=True):
+        if one is not None:
+            others = [least(tope, row, solver) for row in own if not all(f.signed for f in row.functionals)]
+            out[i] = BlockValues(max(one.value, 0.0), max([one.least, *others]))
     return out
+
+
+def _against(functionals: Sequence[Functional], found: Refit, needed: Sequence[Asked]) -> NDArray[np.bool_]:
+    """Return the directions of functionals that lead from what the best model uses of needed rows toward 0."""
+    v = found.solution.v
+    tiny = ZERO * found.spec.norm_of(v)
+    asked = {id(f) for row in needed for f in row.functionals if f.signed}
+    out = []
+    for f in functionals:
+        at = f.at(v) if id(f) in asked else 0.0
+        out.append(np.sign(f.tops @ v[list(f.variables)]) * (abs(at) > tiny) < 0)
+    return np.concatenate(out)
 
 
 def largest_in(found: Refit, rows: Sequence[Asked], solver: str) -> tuple[float, FloatArray | None]:
@@ -433,8 +453,7 @@ def largest_least_in(
         return 0.0
     v, polytope = found.solution.v, found.polytope
     tiny = ZERO * found.spec.norm_of(v)
-    used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > tiny]
-    needed = _needed(polytope, used, v)
+    needed = _needed_in(found, rows)
     single = [f for row in needed for f in row.functionals if f.signed and abs(f.at(v)) > tiny]
     if seen is not None:
         single = [f for f in single if np.min(np.sign(f.at(v)) * (seen[:, f.variables] @ f.tops[0])) > 0]
@@ -486,6 +505,15 @@ def _needed_by_few(
 def _toward(polytope: Polytope, single: Sequence[Functional], v: FloatArray) -> FloatArray:
     """Return the directions in which a model's values of these come nearer to 0."""
     return np.vstack([-np.sign(f.at(v)) * f.directions(polytope.model.q)[0] for f in single])
+
+
+def _needed_in(found: Refit, rows: Sequence[Asked]) -> list[Asked]:
+    """Return the rows that the best model of a refit uses and cannot simply do without."""
+    assert found.polytope is not None
+    v = found.solution.v
+    tiny = ZERO * found.spec.norm_of(v)
+    used = [row for row in rows if max(abs(f.at(v)) for f in row.functionals) > tiny]
+    return _needed(found.polytope, used, v)
 
 
 def _needed(polytope: Polytope, rows: Sequence[Asked], v: FloatArray) -> list[Asked]:

@@ -339,7 +339,7 @@ def _probe_term(draw: int, shared: tuple[Source, DesignTerm, Asked]) -> tuple[fl
     source, term, row = shared
     rng = stream(source.options.seed, STREAM[source.part], draw)
     order = rng.permutation(len(source.columns))
-    change = source.spec.change(source.part, term.columns, source.columns[np.ix_(order, list(term.columns))])
+    change = source.spec.change(source.part, term.columns, source.columns[order][:, list(term.columns)])
     model = put_columns(source.polytope.model, change)
     polytope = replace(source.polytope, model=model, active=None)
     most = greatest(polytope, row, source.options.solver)

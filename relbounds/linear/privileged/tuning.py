@@ -166,9 +166,7 @@ def _lessons(dealt: Dealt, teacher: tuple[Tuning, FloatArray] | None) -> list[Fl
     shares = dealt.rate * (left @ design.weights) / design.weights.sum()
     prices = spec.model.c * left[:, spec.rows.sample]
     models = fit_weighted(spec.model, tuning.C / shares, prices, LESSON, near=best)
-    return [
-        teacher_weights(spec.slacks(v), design.family) * own for v, own in zip(models, left, strict=True)
-    ]
+    return [teacher_weights(spec.slacks(v), design.family) * own for v, own in zip(models, left, strict=True)]
 
 
 def tuned_plain(design: Design, options: Options) -> Tuning:

@@ -137,11 +137,11 @@ def test_copies_share_their_weight_where_a_simplex_is_asked_too(seed):
 )
 def test_no_run_goes_on_where_nothing_is_left_to_gain(monkeypatch, order, kind, seed, factor):
     """Rounding may leave more of a residual than is asked for, and long steps may jam at a wall."""
+    model = random_model(seed, "ordinal", order, kind)
+    C = factor * smallest_C(model)
     steps = []
     before = predictor_corrector._advance
     monkeypatch.setattr(predictor_corrector, "_advance", lambda *all_: steps.append(1) or before(*all_))
-    model = random_model(seed, "ordinal", order, kind)
-    C = factor * smallest_C(model)
     solution = fit_baseline(model, C)
     assert len(steps) < 0.5 * predictor_corrector.MOST
     assert solution.certified <= 1e-5

@@ -124,7 +124,7 @@ def run_together(jobs: Sequence[Job], *, n_jobs: int = 1, client: Any = None) ->
     """
     calls = [(k, task) for k, job in enumerate(jobs) for task in job.tasks]
     shared = [(job.function, job.shared) for job in jobs]
-    found = run(_call_of_job, calls, n_jobs=n_jobs, shared=shared, client=client, uneven=len(jobs) > 1)
+    found = run(_call_of_job, calls, n_jobs=n_jobs, shared=shared, client=client, uneven=True)
     return [[one for (k, _), one in zip(calls, found, strict=True) if k == j] for j in range(len(jobs))]
 
 

@@ -20,7 +20,7 @@ from relbounds.linear.families.family import Metric
 from relbounds.linear.families.rows import FloatArray, ModelKind
 from relbounds.linear.model import Spec, answers_of, build
 from relbounds.options import Options
-from relbounds.parallel import Job, run_together
+from relbounds.parallel import Job, chunks, run_together
 from relbounds.progress import stage
 from relbounds.solver.optimum import fit_folds
 from relbounds.solver.smallest import smallest_C
@@ -36,8 +36,9 @@ TUBES = (0.0, 0.1, 0.25, 0.5)
 LARGEST_TUNED = 5000
 # Beyond this many, the path of C begins where that of a stratified subsample does.
 LARGEST_PATH = 20_000
-# With more columns than this, and more observations, a fold's models are fitted by themselves.
-MANY_COLUMNS, MANY_ROWS = 160, 2000
+# With more columns than this, and more observations, models of one half of the folds are fitted apart from those of
+# the other, and with many more those of each fold: processes can then share them at next to no cost.
+MANY_COLUMNS, SOME_ROWS, MANY_ROWS = 160, 500, 2000
 # Scores that differ by less than this are the same: rounding decides nothing.
 SAME_SCORE = 1e-9
 
@@ -178,9 +179,10 @@ class Scored:
     ) -> tuple[Scored, list[list[Any]]]:
         """Return the same with the scores of further places of each kind's path, and what other jobs find."""
         folds = self.dealt.numbers
-        # large folds of many columns gain nothing from one another: apart, processes can share them
+        # large folds of many columns gain next to nothing from one another
         n, d = self.dealt.design.X.shape
-        parts = [(f,) for f in folds] if d > MANY_COLUMNS and n > MANY_ROWS else [tuple(folds)]
+        count = 1 if d <= MANY_COLUMNS or n <= SOME_ROWS else 2 if n <= MANY_ROWS else len(folds)
+        parts = [tuple(folds[i] for i in part) for part in chunks(len(folds), -(-len(folds) // count))]
         tasks = [(k, tuple(places), part) for k, places in enumerate(asked) if len(places) for part in parts]
         # the longest first, so that processes end together: with implicit order an observation has more rows
         tasks.sort(key=lambda task: self.kinds[task[0]].order != "implicit")

@@ -348,7 +348,7 @@ def _values_alike(
     directions = directions_of(functionals, topes[0].model.q)
     tops = [_tops(functionals, screen(tope, refits[i].solution)) for tope, i in zip(topes, used, strict=True)]
     needed = [_needed_in(refits[i], rows) for i in used]
-    against = [_against(functionals, refits[i], own) for i, own in zip(used, needed, strict=True)]
+    against = [_against(rows, refits[i], own) for i, own in zip(used, needed, strict=True)]
     count = AHEAD if _are_single(functionals) else None
     found = push_alike(
         topes, directions, EXACT, top=np.array(tops), against=np.array(against), count=count, near=NEAR
@@ -360,15 +360,15 @@ def _values_alike(
     return out
 
 
-def _against(functionals: Sequence[Functional], found: Refit, needed: Sequence[Asked]) -> NDArray[np.bool_]:
-    """Return the directions of functionals that lead from what the best model uses of needed rows toward 0."""
+def _against(rows: Sequence[Asked], found: Refit, needed: Sequence[Asked]) -> NDArray[np.bool_]:
+    """Return the directions of rows that lead from what the best model uses of needed ones toward 0."""
     v = found.solution.v
-    tiny = ZERO * found.spec.norm_of(v)
-    asked = {id(f) for row in needed for f in row.functionals if f.signed}
+    tiny, keys = ZERO * found.spec.norm_of(v), {row.key for row in needed}
     out = []
-    for f in functionals:
-        at = f.at(v) if id(f) in asked else 0.0
-        out.append(np.sign(f.tops @ v[list(f.variables)]) * (abs(at) > tiny) < 0)
+    for row in rows:
+        for f in row.functionals:
+            at = f.tops @ v[list(f.variables)]
+            out.append((at < -tiny) & (f.signed and row.key in keys))
     return np.concatenate(out)
 
 

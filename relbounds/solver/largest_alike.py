@@ -127,13 +127,15 @@ def _inside(core: Core, v: np.ndarray, inner: np.ndarray, stack: Stack) -> tuple
     v = apart(core, v, inner, stack)
     good = strictly(core, v, stack)
     left = np.flatnonzero(~good)
+    if not left.size:
+        return np.flatnonzero(good), v
     few, begin = stack.of(left), np.tile(inner, (left.size, 1))
     own = replace(core, B=core.B[left])
     room, _, g = room_of(own, begin, few)
     kept = (np.min(g, axis=1, initial=np.inf) > ROOMY) & (
         np.min(room[:, core.l == 0], axis=1, initial=np.inf) > 0
     )
-    if left.size and kept.all():
+    if kept.all():
         moved, thin, _ = descend(own, begin, few)
         v[left], good[left] = moved, thin > THIN
     return np.flatnonzero(good), v

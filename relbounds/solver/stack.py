@@ -52,13 +52,16 @@ class Part:
     ----------
     rows : ndarray of int or slice
         Which rows.
+    columns : ndarray of int, shape (c,)
+        The columns they use.
     matrix : ndarray, shape (P, c, r)
-        Their entries in the columns they use, problem by problem.
+        Their entries there, problem by problem.
     places : list of pairs
         Where the products of these columns belong among those of all, and which of them.
     """
 
     rows: np.ndarray | slice
+    columns: np.ndarray
     matrix: np.ndarray
     places: list[tuple[Any, Any]]
 
@@ -67,7 +70,12 @@ def _parts_of(matrix: np.ndarray) -> list[Part]:
     """Return the rows of (P, q, R) in blocks by the columns that they use in any of the problems."""
     found = blocks_of(np.abs(matrix).max(axis=0, initial=0.0).T)
     return [
-        Part(one.rows, np.ascontiguousarray(matrix[:, one.columns][:, :, one.rows]), places_of(one.columns))
+        Part(
+            one.rows,
+            one.columns,
+            np.ascontiguousarray(matrix[:, one.columns][:, :, one.rows]),
+            places_of(one.columns),
+        )
         for one in found
         if one.columns.size
     ]
@@ -161,6 +169,13 @@ class Stack:
     def times(self, v: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return ``G v`` (or ``A v``) for every direction, shape (B, rows)."""
         matrix = self._matrix(hard)
+        if self.blocks is not None and self._are_several:
+            out = np.zeros((len(v), matrix.shape[2]))
+            for part in self.blocks[hard]:
+                few = v[:, part.columns]
+                for p, first, last in self._runs:
+                    out[first:last, part.rows] = few[first:last] @ part.matrix[p]
+            return out
         if self._each:
             return np.matmul(v[:, None, :], matrix)[:, 0]
         out = np.empty((len(v), matrix.shape[2]))
@@ -171,6 +186,14 @@ class Stack:
     def times_t(self, y: np.ndarray, hard: bool = False) -> np.ndarray:
         """Return ``G' y`` (or ``A' y``) for every direction, shape (B, q)."""
         matrix = self._matrix(hard)
+        if self.blocks is not None and self._are_several:
+            out = np.zeros((len(y), matrix.shape[1]))
+            for part in self.blocks[hard]:
+                few = np.empty((len(y), part.columns.size))
+                for p, first, last in self._runs:
+                    np.matmul(y[first:last, part.rows], part.matrix[p].T, out=few[first:last])
+                out[:, part.columns] += few
+            return out
         if self._each:
             return np.matmul(matrix, y[:, :, None])[:, :, 0]
         out = np.empty((len(y), matrix.shape[1]))
@@ -194,7 +217,7 @@ class Stack:
             return self.by_half(D, matrix)
         if self._each:
             return np.matmul(matrix * D[:, None, :], matrix.transpose(0, 2, 1))
-        if len(D) >= SEVERAL * len(self._runs) and matrix.size * (q + 1) // 2 <= MOST_PAIRS:
+        if self._are_several and matrix.size * (q + 1) // 2 <= MOST_PAIRS:
             return self._from_pairs(D, hard)
         out = np.empty((len(D), q, q))
         for p, first, last in self._runs:
@@ -265,6 +288,11 @@ class Stack:
     def _each(self) -> bool:
         """Whether every problem has exactly one direction."""
         return self.owner.size == len(self.G) and bool((np.diff(self.owner) == 1).all())
+
+    @cached_property
+    def _are_several(self) -> bool:
+        """Whether a problem has several directions on average."""
+        return self.owner.size >= SEVERAL * len(self._runs)
 
     @cached_property
     def _runs(self) -> list[tuple[int, int, int]]:

@@ -11,7 +11,7 @@ from relbounds.design import design_from_arrays
 from relbounds.linear.equivalent import equivalent_models
 from relbounds.linear.families.rows import ModelKind
 from relbounds.linear.privileged.models import build_slack
-from relbounds.solver import alike
+from relbounds.solver import alike, largest_alike
 from relbounds.solver.alike import fit_alike, stack_alike
 from relbounds.solver.largest_alike import push_alike
 from relbounds.solver.optimum import fit_baseline
@@ -161,3 +161,39 @@ def test_gram_matrices_of_blocks_are_those_of_all_rows():
         assert np.triu(some.gram(D[:2], hard)[1]) == pytest.approx(
             np.triu(matrix[3] * D[1] @ matrix[3].T), abs=1e-9
         )
+
+
+def test_products_by_block_are_those_of_all_rows():
+    several = models(2.0, "Z", n=400)
+    stack = stack_alike(several, priced_core(several[0])).of(np.repeat([0, 2], 5))
+    assert stack.blocks is not None
+    rng = np.random.default_rng(0)
+    for hard, matrix in ((False, stack.G), (True, stack.A)):
+        v, y = rng.normal(size=(10, matrix.shape[1])), rng.normal(size=(10, matrix.shape[2]))
+        for p, one, other, forth, back in zip(
+            stack.owner, v, y, stack.times(v, hard), stack.times_t(y, hard), strict=True
+        ):
+            assert forth == pytest.approx(one @ matrix[p], abs=1e-9)
+            assert back == pytest.approx(matrix[p] @ other, abs=1e-9)
+
+
+def test_points_that_step_away_from_hard_rows_need_no_search(monkeypatch):
+    first, *rest = sets_of(np.inf, "X")
+    d = both_ways(first.model)
+    expected = [one.value for one in push_alike([first, *rest], d, 1e-6)]
+    # the best models of regular sets have room for that
+    monkeypatch.setattr(largest_alike, "strictly", at_second_glance(largest_alike.strictly))
+    monkeypatch.setattr(largest_alike, "descend", lambda *_: pytest.fail("sought for"))
+    found = [one.value for one in push_alike([first, *rest], d, 1e-6)]
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def at_second_glance(strictly):
+    """Have points be strictly inside only when that is asked for the second time."""
+    seen = []
+
+    def look(*given):
+        seen.append(1)
+        return strictly(*given) & (len(seen) > 1)
+
+    return look

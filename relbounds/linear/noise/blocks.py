@@ -67,8 +67,9 @@ ENTRIES = 1_000_000
 # Entries of a part beyond which refits are not remembered for other tolerances.
 MOST_REMEMBERED = 1_000_000
 # Best models of refits that are measured one by one are found so many at a time, if a program has no more entries than
-# this, or with very many columns fewer, as all entries allow; that leaves two processes something to share.
-AT_A_TIME, SMALL = 20, 60_000
+# this, half as many if it has no more than that, or with very many columns fewer, as all entries allow; that leaves two
+# processes something to share.
+AT_A_TIME, SMALL, LARGER = 20, 60_000, 200_000
 FEW_AT_A_TIME, ALL_ENTRIES = 5, 4_000_000
 
 
@@ -186,12 +187,14 @@ def at_a_time(spec: Spec) -> int:
     """Return how many refits that are measured one by one are fitted together."""
     if has_many(spec.model):
         return int(np.clip(ALL_ENTRIES // spec.model.G.size, 1, FEW_AT_A_TIME))
-    return AT_A_TIME if _is_small(spec) else 1
+    if not _is_small(spec):
+        return 1
+    return AT_A_TIME if spec.model.G.size + spec.model.A.size <= SMALL else AT_A_TIME // 2
 
 
 def _is_small(spec: Spec) -> bool:
     """Return whether several models with correcting functions go into one run."""
-    return bool(spec.functions) and spec.model.G.size + spec.model.A.size <= SMALL
+    return bool(spec.functions) and spec.model.G.size + spec.model.A.size <= LARGER
 
 
 def together(

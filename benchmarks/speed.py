@@ -228,7 +228,9 @@ def report(table) -> None:  # type: ignore[no-untyped-def]
         lines += [
             "",
             f"No fit was to be slower than with the first version. These are: {'; '.join(slower)}. By default noise is "
-            "now fitted again 19 times, and the first version permuted single features.",
+            "now fitted again 19 times, where the first version permuted single features, and the better of two orders "
+            "is taken: with implicit order, as chosen here for privileged sets 1 and 2, an observation has a row at "
+            "every threshold, and each threshold a correcting function.",
         ]
     packages = ("relbounds", "numpy", "scipy", "pandas")
     lines += [

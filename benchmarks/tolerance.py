@@ -26,9 +26,9 @@ import relbounds as rb
 from relbounds import simulate
 from relbounds.explore.what_if_noise import evidence_of
 from relbounds.linear.asked import RowKey
-from relbounds.linear.noise.blocks import Refit, largest_least_in
 from relbounds.linear.noise.fwer import refit_permuted
 from relbounds.linear.noise.judge import own_p_values
+from relbounds.linear.noise.refits import Refit, largest_least_in
 from relbounds.linear.ranges import measure
 from relbounds.linear.tolerance import resample_models, standard_error
 from relbounds.solver.engines.batch import share_active

@@ -19,20 +19,13 @@ from relbounds.explore.cutting import Cut, Wish, cut
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.families.rows import FloatArray
 from relbounds.linear.fitted import Fitted
-from relbounds.linear.noise.blocks import (
-    BlockValues,
-    Refit,
-    Together,
-    largest_least_in,
-    largest_over,
-    refit_together,
-    together,
-)
+from relbounds.linear.noise.blocks import Together, refit_together, together
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Noise, NoiseKey, Population
 from relbounds.linear.noise.fwer import Drawing, permuted, pieces_of, refit_permuted
 from relbounds.linear.noise.judge import judge
 from relbounds.linear.noise.probes import draw_populations
+from relbounds.linear.noise.refits import BlockValues, Refit, largest_least_in, largest_over
 from relbounds.linear.privileged.models import build_any
 from relbounds.linear.ranges import ZERO, Measured
 from relbounds.linear.table import Verdicts

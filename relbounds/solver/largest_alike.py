@@ -16,8 +16,8 @@ from relbounds.solver.polytope import Polytope
 from relbounds.solver.race import Race
 from relbounds.solver.reduced import is_lossless, reduce
 from relbounds.solver.stack import Stack
-from relbounds.solver.starts import apart, descend, room_of, strictly
-from relbounds.solver.tolerances import ROOMY, THIN
+from relbounds.solver.starts import all_but_loss, apart, descend, strictly
+from relbounds.solver.tolerances import THIN
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,7 @@ def _inside(core: Core, v: np.ndarray, inner: np.ndarray, stack: Stack) -> tuple
         return np.flatnonzero(good), v
     few, begin = stack.of(left), np.tile(inner, (left.size, 1))
     own = replace(core, B=core.B[left])
-    room, _, g = room_of(own, begin, few)
-    kept = (np.min(g, axis=1, initial=np.inf) > ROOMY) & (
-        np.min(room[:, core.l == 0], axis=1, initial=np.inf) > 0
-    )
-    if kept.all():
+    if all_but_loss(own, begin, few).all():
         moved, thin, _ = descend(own, begin, few)
         v[left], good[left] = moved, thin > THIN
     return np.flatnonzero(good), v

@@ -234,10 +234,14 @@ def known_inside(reduced: Reduced) -> np.ndarray | None:
     if inner is None:
         return None
     v = reduced.into(inner)[None, :]
-    room, _, g = room_of(reduced.core, v, None)
-    kept = reduced.core.l == 0
-    good = np.min(g, initial=np.inf) > ROOMY and np.min(room[:, kept], initial=np.inf) > 0
-    return v[0] if good else None
+    return v[0] if all_but_loss(reduced.core, v, None)[0] else None
+
+
+def all_but_loss(core: Core, v: np.ndarray, columns: Own | None) -> np.ndarray:
+    """Return whether points have room in every hard row and in every budget without loss."""
+    room, _, g = room_of(core, v, columns)
+    least = np.min(room[:, core.l == 0], axis=1, initial=np.inf)
+    return (np.min(g, axis=1, initial=np.inf) > ROOMY) & (least > 0)
 
 
 def _scaled_inside(reduced: Reduced, v: np.ndarray) -> np.ndarray | None:

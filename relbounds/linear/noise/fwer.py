@@ -18,20 +18,12 @@ from relbounds.design.design_terms import DesignTerm
 from relbounds.errors import shortened
 from relbounds.linear.asked import Asked, RowKey
 from relbounds.linear.families.rows import FloatArray
-from relbounds.linear.noise.blocks import (
-    BlockValues,
-    Refit,
-    Together,
-    at_a_time,
-    refit_each,
-    refit_together,
-    together,
-    values_in_each,
-)
+from relbounds.linear.noise.blocks import Together, refit_together, together
 from relbounds.linear.noise.even import MANY_ROWS
 from relbounds.linear.noise.evidence import Evidence
 from relbounds.linear.noise.facts import Population
 from relbounds.linear.noise.moves import make_rows, maps_of
+from relbounds.linear.noise.refits import BlockValues, Refit, at_a_time, refit_each, values_in_each
 from relbounds.linear.noise.score import DRAWS, ScoreFound, enough, score_test
 from relbounds.linear.noise.smooth import Response
 from relbounds.linear.noise.standins import SHARE, StandIns, combine, standin_test

@@ -8,7 +8,7 @@ import pytest
 
 import relbounds as rb
 from relbounds.linear.ends import least
-from relbounds.linear.noise import blocks, fwer
+from relbounds.linear.noise import fwer, refits
 
 
 def data(family, n=70):
@@ -70,14 +70,14 @@ def test_few_directions_of_many_numbers_reach_what_all_of_them_do(monkeypatch, f
         every = whole(shared, 6)
     # one by one
     monkeypatch.setattr(fwer, "together", lambda *_: None)
-    push = blocks.push_largest
+    push = refits.push_largest
     monkeypatch.setattr(
-        blocks,
+        refits,
         "push_largest",
         lambda tope, d, *rest, **more: pushed.append(len(d)) or push(tope, d, *rest, **more),
     )
     singly = whole(shared, 6)
-    assert set(pushed) == {blocks.AHEAD + blocks.NEAR}
+    assert set(pushed) == {refits.AHEAD + refits.NEAR}
     norm = shared.evidence.norm
     for few, one, most in zip(ahead, singly, every, strict=True):
         assert few.largest == pytest.approx(most.largest, abs=1e-5 * norm)
@@ -115,28 +115,28 @@ def test_the_largest_least_use_of_privileged_noise_is_that_of_all_rows_one_by_on
 
 def test_rows_that_seen_points_use_with_the_other_sign_are_not_pushed_toward_zero(monkeypatch):
     known = rb.simulate.paper_privileged_set(1, seed=3)
-    kept, refits = [], fwer._refits
+    kept, before = [], fwer._refits
     whole = fwer.values_in_each
 
     def noted(found, rows, solver):
         kept.extend((one, rows, solver) for one in found)
         return whole(found, rows, solver)
 
-    monkeypatch.setattr(fwer, "_refits", lambda shared, _: refits(shared, 3))
+    monkeypatch.setattr(fwer, "_refits", lambda shared, _: before(shared, 3))
     monkeypatch.setattr(fwer, "values_in_each", noted)
     rb.relbounds(known.formula, known.data, privileged="slack", residual=3.0, seed=3, progress=False)
     pushed = []
-    push = blocks.push_past
+    push = refits.push_past
     monkeypatch.setattr(
-        blocks, "push_past", lambda tope, d, *rest: pushed.append(len(d)) or push(tope, d, *rest)
+        refits, "push_past", lambda tope, d, *rest: pushed.append(len(d)) or push(tope, d, *rest)
     )
     counts = []
     for found, rows, solver in kept:
-        _, seen = blocks.largest_in(found, rows, solver)
+        _, seen = refits.largest_in(found, rows, solver)
         values = []
         for points in (None, seen):
             pushed.clear()
-            values.append(blocks.largest_least_in(found, rows, solver, points))
+            values.append(refits.largest_least_in(found, rows, solver, points))
             counts.append(sum(pushed))
         assert values[0] == pytest.approx(values[1], abs=1e-6 * found.solution.penalty)
     assert sum(counts[1::2]) < 0.5 * sum(counts[::2])
